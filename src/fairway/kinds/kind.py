@@ -1,0 +1,137 @@
+"""What the API knows about a kind: names, versions, columns, and the few functions that make it more than JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from fairway.kinds import schema
+from fairway.kinds.errors import FieldError
+from fairway.kinds.meta import Object
+from fairway.kinds.schema import Node
+from fairway.kinds.types import decode_scalar
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of `kubectl get`. `value` reads it from an object's JSON; wide ones show with -o wide."""
+
+    name: str
+    value: Callable[[Mapping[str, Any], Moment], Any]
+    type: str = "string"
+    wide: bool = False
+    format: str = ""
+    description: str = ""
+
+
+class Moment(Protocol):
+    """The present, for columns that show an age."""
+
+    @property
+    def now(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A served version. `to_storage` and `from_storage` convert an object's Struct to and from the kind's storage version."""
+
+    name: str
+    type: type[Object]
+    columns: tuple[Column, ...] = ()
+    to_storage: Callable[[Any], Any] | None = None
+    from_storage: Callable[[Any], Any] | None = None
+    deprecated: str = ""
+    """Warning sent with every answer in this version, if any."""
+    root: Node | None = None
+    """Schema of a kind whose Struct says less than its schema (a user's CRD)."""
+
+    @property
+    def node(self) -> Node:
+        return self.root if self.root is not None else schema.of(self.type)
+
+
+def _nothing(_new: Any, _old: Any | None) -> None:
+    return None
+
+
+def _no_errors(_new: Any, _old: Any | None) -> list[FieldError]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object. Functions get Structs of the storage version and may change `new` in place where they say so."""
+
+    group: str
+    name: str
+    plural: str
+    versions: tuple[Version, ...]
+    """Served versions, the one that discovery prefers first."""
+    storage: str = ""
+    """Version that objects are stored in; the first one if empty."""
+    namespaced: bool = True
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    """Subresources served beside the object itself: "status", "scale" …"""
+    verbs: tuple[str, ...] = ALL_VERBS
+    native: bool = False
+    """Kubernetes' own kind: strategic merge patch and protobuf are spoken, and a type error is a bad request."""
+    builtin_crd: bool = False
+    """Listed as a CustomResourceDefinition: Kueue's, KubeFleet's and our own kinds."""
+    volatile: bool = False
+    """Never worth an fsync: Events and Leases."""
+    selectable: tuple[str, ...] = ()
+    """Field labels that a field selector may name, beside metadata.name and metadata.namespace."""
+    spec_fields: tuple[str, ...] = ("spec",)
+    """Top-level fields whose change bumps metadata.generation; empty for kinds without a generation."""
+    default: Callable[[Any, Any | None], None] = _nothing
+    """default(new, old): fill in what the writer left out. old is None on create."""
+    prepare: Callable[[Any, Any | None], None] = _nothing
+    """prepare(new, old): like default, but after identity (name, uid) is known; derived fields go here."""
+    validate: Callable[[Any, Any | None], list[FieldError]] = _no_errors
+    """validate(new, old): errors; old is None on create."""
+    validate_status: Callable[[Any, Any | None], list[FieldError]] = _no_errors
+    warn: Callable[[Any, Any | None], list[str]] = field(default=lambda _new, _old: [])
+
+    @property
+    def bucket(self) -> str:
+        """Where the store keeps it: plural.group, as kubectl names it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def storage_version(self) -> Version:
+        return self.version(self.storage) if self.storage else self.versions[0]
+
+    def version(self, name: str) -> Version:
+        for version in self.versions:
+            if version.name == name:
+                return version
+        raise KeyError(name)
+
+    def api_version(self, version: str) -> str:
+        return f"{self.group}/{version}" if self.group else version
+
+    @property
+    def has_status(self) -> bool:
+        return "status" in self.subresources
+
+
+def decode(body: bytes, type: type[Any]) -> Any:
+    """Bytes to a Struct; msgspec's errors pass through (see fairway.kinds.check for the careful way)."""
+    return msgspec.json.decode(body, type=type, dec_hook=decode_scalar)
+
+
+def convert(value: Any, type: type[Any]) -> Any:
+    """Plain JSON values to a Struct."""
+    return msgspec.convert(value, type=type, dec_hook=decode_scalar)
+
+
+def names_of(kinds: Sequence[Kind]) -> list[str]:
+    return [kind.name for kind in kinds]
