@@ -1,0 +1,34 @@
+"""Durable, watchable bytes: one store, with or without a log beneath it. Knows neither kinds nor the API.
+
+    stage(ops) ──► staged (writers see it) ──► log, one commit per batch ──► published (readers and watchers see it)
+
+Natural group commit: a batch is what was staged while the last commit ran. Acknowledged means durable; what readers and watchers
+see is durable. Imports nothing of fairway but the disk of fairway.runtime.
+"""
+
+from fairway.store.log import Log, Row, StoreBroken, StoreError, StoreFull
+from fairway.store.record import ABSENT, ANY, Append, Compacted, Conflict, Delete, Event, Future, Op, Put, Record, Trim
+from fairway.store.store import Staged, Store, Watch
+
+__all__ = [
+    "ABSENT",
+    "ANY",
+    "Append",
+    "Compacted",
+    "Conflict",
+    "Delete",
+    "Event",
+    "Future",
+    "Log",
+    "Op",
+    "Put",
+    "Record",
+    "Row",
+    "Staged",
+    "Store",
+    "StoreBroken",
+    "StoreError",
+    "StoreFull",
+    "Trim",
+    "Watch",
+]

@@ -1,0 +1,205 @@
+"""The log in SQLite: WAL, synchronous FULL, one connection, one writer.
+
+A batch goes in with as few statements as possible: every statement hands the interpreter's lock back and forth with the event
+loop's thread, and that costs more than the row itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from fairway.store.log import Batch, Row, State, StoreBroken, StoreError, StoreFull, StreamRow
+from fairway.store.record import Record
+
+FORMAT = 1
+APPLICATION_ID = 0x46574159  # "FWAY"
+_ROWS_PER_STATEMENT = (256, 64, 16, 4, 1)
+_WAL_BYTES_MAX = 64 << 20
+_DELETED, _VOLATILE = 1, 2
+
+_SQL = dict(
+    re.findall(
+        r"-- name: (\w+)\n(.*?)(?=\n-- name: |\Z)",
+        (Path(__file__).parent / "sqlite.sql").read_text(encoding="utf-8"),
+        re.S,
+    )
+)
+_encode_head = msgspec.msgpack.Encoder().encode
+_decode_head = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[str], str]).decode
+_EMPTY_HEAD = _encode_head(((), (), (), ""))
+
+
+class SqliteLog:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db: sqlite3.Connection | None = None
+        self._inserts = {
+            count: "INSERT INTO log (revision, flags, bucket, path, head, value) VALUES "
+            + ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
+            for count in _ROWS_PER_STATEMENT
+        }
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            self._db = self._connect()
+        return self._db
+
+    def open(self) -> State:
+        with self._explained():
+            db = self._connection
+            marks = dict(db.execute(_SQL["marks"]).fetchall())
+            newest = db.execute(_SQL["newest"]).fetchone()[0]
+        return State(revision=newest, mark=marks.get("mark", 0), ceiling=max(marks.get("ceiling", 1), newest + 1))
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            self.path, isolation_level=None, check_same_thread=False, timeout=0.5, cached_statements=64
+        )
+        try:
+            application = db.execute("PRAGMA application_id").fetchone()[0]
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if application not in (0, APPLICATION_ID):
+                raise StoreError(
+                    f"{self.path} is a database of another program; choose another data folder with --data"
+                )
+            if version > FORMAT:
+                raise StoreError(
+                    f"{self.path} was written by a newer Fairway (format {version}, this one knows {FORMAT}); "
+                    "upgrade Fairway, or choose another data folder with --data"
+                )
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+            db.execute("BEGIN IMMEDIATE")
+            for statement in _SQL["schema"].split(";"):
+                if statement.strip():
+                    db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {FORMAT}")
+            db.execute("COMMIT")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def rows(self) -> Iterator[Row]:
+        intern = sys.intern
+        with self._explained():
+            for revision, flags, bucket, path, head, value in self._connection.execute(_SQL["rows"]):
+                if head == _EMPTY_HEAD:
+                    record = Record(intern(bucket), path, revision, value or b"")
+                else:
+                    labels, owners, fields, writers = _decode_head(head)
+                    record = Record(
+                        intern(bucket),
+                        path,
+                        revision,
+                        value or b"",
+                        share(labels),
+                        tuple(owners),
+                        tuple(map(intern, fields)),
+                        intern(writers),
+                    )
+                yield Row(record, bool(flags & _DELETED), bool(flags & _VOLATILE))
+
+    def streams(self) -> Iterator[StreamRow]:
+        with self._explained():
+            for stream, sequence, data in self._connection.execute(_SQL["streams"]):
+                yield StreamRow(sys.intern(stream), sequence, data)
+
+    def write(self, batch: Batch) -> None:
+        with self._explained():
+            db = self._connection
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                self._insert(db, batch.rows)
+                if batch.appended:
+                    db.executemany(_SQL["append"], [(row.stream, row.sequence, row.data) for row in batch.appended])
+                if batch.trimmed:
+                    db.executemany(_SQL["trim"], batch.trimmed)
+                if batch.garbage:
+                    db.execute(_SQL["forget"], (msgspec.json.encode(list(batch.garbage)).decode(),))
+                    db.execute(_SQL["set_mark"], ("mark", batch.mark))
+                if batch.ceiling:
+                    db.execute(_SQL["set_mark"], ("ceiling", batch.ceiling))
+                db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+                raise
+
+    def _insert(self, db: sqlite3.Connection, rows: list[Row]) -> None:
+        start = 0
+        for count in _ROWS_PER_STATEMENT:
+            while len(rows) - start >= count:
+                values: list[object] = []
+                for row in rows[start : start + count]:
+                    record = row.record
+                    head = (
+                        _encode_head((record.labels, record.owners, record.fields, record.writers))
+                        if record.labels or record.owners or record.fields or record.writers
+                        else _EMPTY_HEAD
+                    )
+                    values += (
+                        record.revision,
+                        row.deleted * _DELETED | row.volatile * _VOLATILE,
+                        record.bucket,
+                        record.path,
+                        head,
+                        None if row.deleted else record.value,
+                    )
+                db.execute(self._inserts[count], values)
+                start += count
+
+    def tidy(self) -> None:
+        """Move the write-ahead log into the database while nobody waits for a commit."""
+        wal = self.path.with_name(self.path.name + "-wal")
+        with contextlib.suppress(sqlite3.Error, OSError):
+            if wal.stat().st_size > _WAL_BYTES_MAX // 8:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's errors in words that say what to do; after a doubtful one the connection is opened anew."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "") or ""
+            if code.startswith("SQLITE_FULL"):
+                raise StoreFull(
+                    f"no room left for {self.path}: free some disk space and try again; nothing of this write was kept"
+                ) from None
+            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise StoreBroken(
+                    f"{self.path} is in use by another process; stop that node first (fairway down), or choose another data folder"
+                ) from None
+            with contextlib.suppress(sqlite3.Error):
+                self.close()
+            if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+                raise StoreBroken(
+                    f"{self.path} is damaged ({error}); restore it from a backup, or move it away to start with an empty space"
+                ) from None
+            raise StoreBroken(f"{self.path} cannot be used: {error}") from None
+
+
+def share(labels: list[str]) -> tuple[str, ...]:
+    """Labels with their keys interned and equal values stored once: most of an object's overhead is here."""
+    seen: dict[str, str] = {}
+    return tuple(
+        sys.intern(text) if index % 2 == 0 else seen.setdefault(text, text) for index, text in enumerate(labels)
+    )
