@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from fairway.kinds import jsonpath
 from fairway.kinds.kind import Column, Moment
 from fairway.kinds.types import parse_time
 
@@ -20,7 +23,40 @@ def at(obj: Mapping[str, Any], path: str) -> Any:
 
 
 def field(name: str, path: str, type: str = "string", *, wide: bool = False) -> Column:
-    return Column(name, lambda obj, _moment: at(obj, path), type=type, wide=wide)
+    return Column(name, lambda obj, _moment: at(obj, path), type=type, wide=wide, path=f".{path}")
+
+
+def json_path(name: str, path: str, type: str = "string", *, wide: bool = False, description: str = "") -> Column:
+    """A column the way a CustomResourceDefinition declares it; a date shows as the time since then."""
+
+    def value(obj: Mapping[str, Any], moment: Moment) -> Any:
+        found = jsonpath.find(obj, path)
+        return _cell(found, type, moment)
+
+    return Column(name, value, type=type, wide=wide, description=description, path=path)
+
+
+def _cell(value: Any, type: str, moment: Moment) -> Any:
+    if value is None:
+        return None
+    if type == "string":
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if type == "date":
+        return _age(value, moment)
+    if type == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if type == "integer" else value
+
+
+def _age(value: Any, moment: Moment) -> str | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return since(value, moment)
+    except ValueError:
+        return "<invalid>"
 
 
 def condition(name: str, kind: str, what: str = "status", *, wide: bool = False) -> Column:
@@ -32,7 +68,7 @@ def condition(name: str, kind: str, what: str = "status", *, wide: bool = False)
                 return entry.get(what)
         return None
 
-    return Column(name, value, wide=wide)
+    return Column(name, value, wide=wide, path=f'.status.conditions[?(@.type=="{kind}")].{what}')
 
 
 def duration(seconds: float) -> str:
@@ -66,5 +102,9 @@ def since(timestamp: Any, moment: Moment) -> str:
     return duration(moment.now - parse_time(timestamp).timestamp())
 
 
-AGE = Column("Age", lambda obj, moment: since(at(obj, "metadata.creationTimestamp"), moment))
+AGE = Column(
+    "Age",
+    lambda obj, moment: since(at(obj, "metadata.creationTimestamp"), moment),
+    path=".metadata.creationTimestamp",
+)
 NAME = Column("Name", lambda obj, _moment: at(obj, "metadata.name"), format="name")

@@ -27,6 +27,8 @@ class Column:
     wide: bool = False
     format: str = ""
     description: str = ""
+    path: str = ""
+    """Where the value is, as JSONPath, if it is that simple: how the column is shown in a CustomResourceDefinition."""
 
 
 class Moment(Protocol):

@@ -1,0 +1,75 @@
+"""Names, label keys and label values: what Kubernetes allows, said in the words that its users know.
+
+Every function answers with the list of what is wrong; an empty list means the text is fine.
+"""
+
+from __future__ import annotations
+
+import re
+
+LABEL_MAX = 63
+SUBDOMAIN_MAX = 253
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_QUALIFIED})?"
+
+_ENDS = "and must start and end with an alphanumeric character"
+_LABEL_RULE = (
+    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
+    f" (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+)
+_SUBDOMAIN_RULE = (
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
+    f" (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_QUALIFIED_RULE = (
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
+    f" (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED}')"
+)
+_VALUE_RULE = (
+    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
+    f" (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{_VALUE}')"
+)
+
+_label = re.compile(_LABEL)
+_subdomain = re.compile(_SUBDOMAIN)
+_qualified = re.compile(_QUALIFIED)
+_value = re.compile(_VALUE)
+
+
+def dns_label(text: str) -> list[str]:
+    return _too_long(text, LABEL_MAX) + ([] if _label.fullmatch(text) else [_LABEL_RULE])
+
+
+def dns_subdomain(text: str) -> list[str]:
+    return _too_long(text, SUBDOMAIN_MAX) + ([] if _subdomain.fullmatch(text) else [_SUBDOMAIN_RULE])
+
+
+def label_value(text: str) -> list[str]:
+    return _too_long(text, LABEL_MAX) + ([] if _value.fullmatch(text) else [_VALUE_RULE])
+
+
+def qualified_name(text: str) -> list[str]:
+    """A label key: a name, or a DNS subdomain, a slash and a name."""
+    head, slash, name = text.rpartition("/")
+    if "/" in head:
+        return [
+            f"a qualified name {_QUALIFIED_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    problems = []
+    if slash:
+        problems = (
+            [f"prefix part {problem}" for problem in dns_subdomain(head)] if head else ["prefix part must be non-empty"]
+        )
+    if not name:
+        problems.append("name part must be non-empty")
+    problems += [f"name part {problem}" for problem in _too_long(name, LABEL_MAX)]
+    if not _qualified.fullmatch(name):
+        problems.append(f"name part {_QUALIFIED_RULE}")
+    return problems
+
+
+def _too_long(text: str, limit: int) -> list[str]:
+    return [f"must be no more than {limit} characters"] if len(text) > limit else []
