@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from fairway.kinds import schema
+from fairway.kinds import names, schema
 from fairway.kinds.errors import FieldError
 from fairway.kinds.meta import Object
 from fairway.kinds.schema import Node
@@ -99,13 +99,23 @@ class Kind:
     """prepare(new, old): like default, but after identity (name, uid) is known; derived fields go here."""
     validate: Callable[[Any, Any | None], list[FieldError]] = _no_errors
     """validate(new, old): errors; old is None on create."""
+    name_rule: Callable[[str], list[str]] = names.dns_subdomain
+    """What is wrong with a name, if anything (fairway.kinds.names)."""
     validate_status: Callable[[Any, Any | None], list[FieldError]] = _no_errors
     warn: Callable[[Any, Any | None], list[str]] = field(default=lambda _new, _old: [])
 
+    view_of: Kind | None = None
+    """The kind whose objects this one shows in another group: its versions convert to and from that kind's storage version."""
+
     @property
     def bucket(self) -> str:
-        """Where the store keeps it: plural.group, as kubectl names it."""
+        """Its full name, plural.group, as kubectl has it. The store keeps its objects under that name."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def home(self) -> Kind:
+        """The kind that its objects are stored as: itself, unless it is a view."""
+        return self.view_of or self
 
     @property
     def storage_version(self) -> Version:

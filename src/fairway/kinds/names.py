@@ -47,6 +47,12 @@ def dns_subdomain(text: str) -> list[str]:
     return _too_long(text, SUBDOMAIN_MAX) + ([] if _subdomain.fullmatch(text) else [_SUBDOMAIN_RULE])
 
 
+def path_segment(text: str) -> list[str]:
+    """What may stand in a URL: roles and their bindings have such names (system:node)."""
+    problems = [f"may not be '{text}'"] if text in (".", "..") else []
+    return problems + [f"may not contain '{mark}'" for mark in "/%" if mark in text]
+
+
 def label_value(text: str) -> list[str]:
     return _too_long(text, LABEL_MAX) + ([] if _value.fullmatch(text) else [_VALUE_RULE])
 

@@ -7,7 +7,21 @@ see is durable. Imports nothing of fairway but the disk of fairway.runtime.
 """
 
 from fairway.store.log import Log, Row, StoreBroken, StoreError, StoreFull
-from fairway.store.record import ABSENT, ANY, Append, Compacted, Conflict, Delete, Event, Future, Op, Put, Record, Trim
+from fairway.store.record import (
+    ABSENT,
+    ANY,
+    Append,
+    Compacted,
+    Conflict,
+    Delete,
+    Event,
+    Future,
+    Op,
+    Put,
+    Record,
+    Trim,
+    restamp,
+)
 from fairway.store.store import Staged, Store, Watch
 
 __all__ = [
@@ -31,4 +45,5 @@ __all__ = [
     "StoreFull",
     "Trim",
     "Watch",
+    "restamp",
 ]

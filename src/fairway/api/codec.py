@@ -1,0 +1,225 @@
+"""Bytes to typed objects and back: the fast way for what is right, the careful way for what is not.
+
+A stored value is the JSON of the storage version with an empty resourceVersion as the first field of its metadata; the store fills it in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from fairway.api.errors import bad_request, invalid
+from fairway.kinds.check import check
+from fairway.kinds.defaults import fill
+from fairway.kinds.errors import ErrorType
+from fairway.kinds.kind import Kind, Version, convert, decode
+from fairway.kinds.meta import Object, ObjectMeta
+from fairway.kinds.types import encode, to_json
+
+Strictness = Literal["Ignore", "Warn", "Strict"]
+Body = bytes | dict[str, Any]
+"""A request's body: JSON text, or a JSON value that was read from YAML or protobuf or made by a patch."""
+
+
+def read(kind: Kind, version: Version, body: Body, strictness: Strictness = "Warn") -> tuple[Object, list[str]]:
+    """A typed object of that version, and warnings. Raises ApiError for what is malformed, mistyped or (Strict) unknown."""
+    if version.root is None:
+        try:
+            if isinstance(body, bytes):
+                obj: Object = decode(body, version.type)
+            else:
+                obj = convert(body, version.type)
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            pass
+        else:
+            _check_type(kind, version, obj.api_version, obj.kind)
+            return obj, []
+    return _read_carefully(kind, version, body, strictness)
+
+
+def _read_carefully(kind: Kind, version: Version, body: Body, strictness: Strictness) -> tuple[Object, list[str]]:
+    value = parse(body) if isinstance(body, bytes) else body
+    if not isinstance(value, dict):
+        raise bad_request(f"the body must be an object of kind {kind.name}, not {type(value).__name__}")
+    _check_type(kind, version, value.get("apiVersion"), value.get("kind"))
+    clean, found = check(value, version.node)
+    refused = f'{kind.name} in version "{version.name}" cannot be handled as a {kind.name}: '
+    if kind.native and any(error.type is ErrorType.TYPE_INVALID for error in found.errors):
+        raise bad_request(refused + ", ".join(str(error) for error in found.errors))
+    if found.unknown and strictness == "Strict":
+        listed = ", ".join(f'unknown field "{path}"' for path in found.unknown)
+        raise bad_request(refused + "strict decoding error: " + listed)
+    if found.errors:
+        name = (clean.get("metadata") or {}).get("name", "") if isinstance(clean, dict) else ""
+        raise invalid(kind, name, found.errors)
+    try:
+        obj: Object = convert(clean, version.type)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise bad_request(refused + str(error)) from None
+    warnings = [f'unknown field "{path}"' for path in found.unknown] if strictness == "Warn" else []
+    return obj, warnings
+
+
+def parse(body: bytes) -> Any:
+    """JSON text to a value, with an error that says where it breaks."""
+    try:
+        return msgspec.json.decode(body)
+    except RecursionError:
+        raise bad_request("the body is nested too deeply to be an object") from None
+    except msgspec.DecodeError as error:
+        raise bad_request(f"the body is not valid JSON: {error}") from None
+
+
+def _check_type(kind: Kind, version: Version, api_version: Any, name: Any) -> None:
+    wanted = kind.api_version(version.name)
+    if name not in (kind.name, UNSET, None, "") or api_version not in (wanted, UNSET, None, ""):
+        given = f"{name if name not in (UNSET, None) else kind.name}"
+        shown = str(api_version).rpartition("/")[2] if api_version not in (UNSET, None, "") else version.name
+        if name in (kind.name, UNSET, None, ""):
+            why = f"the API version in the data ({api_version}) does not match the expected API version ({wanted})"
+        else:
+            why = f"the request is for kind {kind.name} ({wanted}), the body is a {given}"
+        raise bad_request(f'{given} in version "{shown}" cannot be handled as a {kind.name}: {why}')
+
+
+def to_storage(kind: Kind, version: Version, obj: Object) -> Any:
+    """The object in its storage version, static defaults of both versions filled in."""
+    fill(obj)
+    if version.to_storage is not None:
+        obj = version.to_storage(obj)
+        fill(obj)
+    return obj
+
+
+def stored(kind: Kind, value: bytes) -> Any:
+    """A stored value as a typed object of the storage version."""
+    return decode(value, kind.home.storage_version.type)
+
+
+def served(kind: Kind, version: Version, value: bytes) -> bytes:
+    """A stored value as bytes of a served version; the stored bytes themselves where that is the storage version."""
+    if version.from_storage is not None:
+        return encode(_serve(kind, version, value))
+    if version.name == kind.storage_version.name:
+        return value
+    return _relabel(kind, version, value)
+
+
+def served_object(kind: Kind, version: Version, value: bytes) -> Any:
+    """A stored value as a typed object of a served version."""
+    return decode(served(kind, version, value), version.type)
+
+
+def _serve(kind: Kind, version: Version, value: bytes) -> Any:
+    assert version.from_storage is not None
+    obj = version.from_storage(stored(kind, value))
+    obj.api_version, obj.kind = kind.api_version(version.name), kind.name
+    return obj
+
+
+def _relabel(kind: Kind, version: Version, value: bytes) -> bytes:
+    """Versions of one shape differ in one word, the first of the object."""
+    old = b'"apiVersion":"%s"' % kind.api_version(kind.storage_version.name).encode()
+    return value.replace(old, b'"apiVersion":"%s"' % kind.api_version(version.name).encode(), 1)
+
+
+def as_json(obj: Any) -> dict[str, Any]:
+    result: dict[str, Any] = to_json(obj)
+    return result
+
+
+def as_json_list(items: Any) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = to_json(items)
+    return result
+
+
+def write(kind: Kind, obj: Any) -> bytes:
+    """An object of the storage version as the bytes to store, waiting for its revision."""
+    kind = kind.home
+    obj.api_version, obj.kind = kind.api_version(kind.storage_version.name), kind.name
+    obj.metadata.resource_version = ""
+    return encode(obj)
+
+
+class Header(msgspec.Struct, gc=False):
+    """What the store keeps beside the bytes."""
+
+    labels: tuple[str, ...]
+    owners: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+def header(kind: Kind, obj: Any) -> Header:
+    kind = kind.home
+    meta: ObjectMeta = obj.metadata
+    return Header(
+        labels=_labels(meta.labels) if meta.labels else (),
+        owners=tuple(owner.uid for owner in meta.owner_references) if meta.owner_references else (),
+        fields=tuple([read(obj) for read in _field_readers(kind.bucket, kind.selectable)]) if kind.selectable else (),
+    )
+
+
+def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Keys are shared between objects, equal values within one: labels are most of an object's overhead."""
+    flat: list[str] = []
+    seen: dict[str, str] = {}
+    for key, value in labels.items():
+        flat.append(sys.intern(key))
+        flat.append(seen.setdefault(value, value))
+    return tuple(flat)
+
+
+@lru_cache(maxsize=512)
+def _field_readers(_bucket: str, paths: tuple[str, ...]) -> tuple[Callable[[Any], str], ...]:
+    return tuple(_field_reader(path.split(".")) for path in paths)
+
+
+def _field_reader(path: list[str]) -> Callable[[Any], str]:
+    def read_field(obj: Any) -> str:
+        value = obj
+        for name in path:
+            if isinstance(value, msgspec.Struct):
+                value = getattr(value, attributes(type(value)).get(name, ""), UNSET)
+            elif isinstance(value, dict):
+                value = value.get(name, UNSET)
+            else:
+                return ""
+        if value is UNSET or value is None:
+            return ""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return sys.intern(str(value))
+
+    return read_field
+
+
+@cache
+def attributes(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """JSON names of a Struct's fields to the names of its attributes."""
+    return {field.encode_name: field.name for field in msgspec.structs.fields(struct)}
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    deletion_timestamp: str | None = None
+    finalizers: list[str] = []
+    generation: int = 0
+
+
+class _Shallow(msgspec.Struct, rename="camel", gc=False):
+    metadata: _Meta
+
+
+_shallow = msgspec.json.Decoder(_Shallow)
+
+
+def glance(value: bytes) -> _Meta:
+    """The few facts about a stored object that bookkeeping needs, without decoding the rest."""
+    return _shallow.decode(value).metadata

@@ -1,0 +1,70 @@
+"""Who set which field. Kept lazily: until an object is first server-side-applied, only the names of its writers are remembered.
+
+Bookkeeping of every field on every write costs more than the rest of a write together, and nobody looks at it before the first apply. So the
+store's header holds the writers of an object in one short shared string, and the full record is made from it when it is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from msgspec import UNSET
+
+from fairway.api import codec
+from fairway.api.patch import apply
+from fairway.api.patch.apply import Writer
+from fairway.api.request import Target
+from fairway.kinds.kind import convert
+from fairway.kinds.meta import ManagedFieldsEntry
+from fairway.kinds.types import Time
+
+_ENTRIES = list[ManagedFieldsEntry]
+_WRITERS_MAX = 16
+
+
+def add_writer(writers: str, manager: str, api_version: str, subresource: str) -> str:
+    """The remembered writers with this one as the latest."""
+    entry = f"{manager}\t{api_version}\t{subresource}"
+    if writers == entry or not writers:
+        return sys.intern(entry)
+    others = [line for line in writers.split("\n") if line != entry]
+    return sys.intern("\n".join([*others[-_WRITERS_MAX + 1 :], entry]))
+
+
+def known(obj: dict[str, Any], writers: str, time: str) -> list[dict[str, Any]]:
+    """The managed fields of an object: its own, or made from what is remembered of its writers."""
+    entries: list[dict[str, Any]] = obj.get("metadata", {}).get("managedFields") or []
+    if entries:
+        return entries
+    return apply.synthesize(obj, [_writer(line, time) for line in writers.split("\n") if line])
+
+
+def _writer(line: str, time: str) -> Writer:
+    manager, api_version, subresource = line.split("\t")
+    return Writer(manager, "Update", api_version, time, subresource)
+
+
+def entries(value: list[dict[str, Any]]) -> _ENTRIES:
+    result: _ENTRIES = convert(value, _ENTRIES)
+    return result
+
+
+def track(target: Target, old: Any, new: Any, sent: Any, manager: str, now: Time) -> None:
+    """Bookkeeping of an ordinary update, for an object that has managed fields. An empty list sent by the client resets them."""
+    if sent is not UNSET and not any(entry.manager for entry in sent):
+        new.metadata.managed_fields = UNSET
+        return
+    base = old.metadata.managed_fields if target.subresource or sent is UNSET else sent
+    new.metadata.managed_fields = UNSET
+    updated = apply.update(
+        codec.as_json(old),
+        codec.as_json(new),
+        codec.as_json_list(base if base is not UNSET else []),
+        manager=manager,
+        api_version=target.kind.api_version(target.kind.storage_version.name),
+        time=now,
+        node=target.kind.storage_version.node,
+        subresource=target.subresource or None,
+    )
+    new.metadata.managed_fields = entries(updated) if updated else UNSET

@@ -1,0 +1,391 @@
+"""The meaning of create, update and delete for any kind, as writes that are prepared, then staged, then durable.
+
+Preparing and staging happen without a pause, so what a write was checked against is what it replaces. Several prepared writes can be
+staged as one transaction, or each on its own and awaited together (bulk).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from fairway.api import codec, managed, metadata
+from fairway.api.codec import Body
+from fairway.api.errors import ApiError, already_exists, bad_request, conflict, invalid, not_found
+from fairway.api.request import Admission, DeleteOptions, Operation, Options, Target, Write
+from fairway.kinds.kind import Kind
+from fairway.kinds.meta import ManagedFieldsEntry
+from fairway.kinds.registry import Registry
+from fairway.kinds.types import Time, format_time
+from fairway.runtime.clock import Clock, moment
+from fairway.runtime.ids import Ids
+from fairway.store import ABSENT, Conflict, Delete, Put, Record, Store, StoreError, StoreFull
+
+Managed = list[ManagedFieldsEntry]
+Hook = Callable[[Admission], None]
+_GENERATED_NAME_MAX = 63
+_NAME_TRIES = 8
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+
+class Objects:
+    """Writes of one space. Reads are in fairway.api.reads."""
+
+    def __init__(self, store: Store, registry: Registry, clock: Clock, ids: Ids, hooks: Sequence[Hook] = ()) -> None:
+        self.store = store
+        self.registry = registry
+        self.clock = clock
+        self.ids = ids
+        self.hooks = list(hooks)
+        self._namespaces: dict[str, tuple[int, bool]] = {}
+
+    # --- commit ---------------------------------------------------------------------------------------------------
+
+    async def commit(self, write: Write) -> Write:
+        return (await self.transact([write]))[0]
+
+    async def transact(self, writes: Sequence[Write]) -> Sequence[Write]:
+        """All of them or none, in one transaction."""
+        ops = [write.op for write in writes if write.op is not None]
+        if ops:
+            try:
+                staged = self.store.stage(ops)
+                records = iter(await staged.durable())
+            except (Conflict, StoreError) as error:
+                raise refusal(error, writes[0].target) from None
+            for write in writes:
+                if write.op is not None:
+                    write.record = next(records)
+                    write.value = write.record.value
+        return writes
+
+    async def bulk(self, prepare: Sequence[Callable[[], Write]]) -> list[Write | ApiError]:
+        """Each on its own, one result per item, all durable with as few commits as possible."""
+        results: list[Write | ApiError] = []
+        last = None
+        for make in prepare:
+            try:
+                write = make()
+                if write.op is not None:
+                    last = self.store.stage([write.op])
+                    write.record = last.records[0]
+                    write.value = write.record.value
+                results.append(write)
+            except ApiError as error:
+                results.append(error)
+            except (Conflict, StoreError) as error:
+                results.append(refusal(error, write.target))
+        if last is not None:
+            try:
+                await last.durable()
+            except StoreError as error:
+                raise refusal(error, None) from None
+        return results
+
+    # --- create ---------------------------------------------------------------------------------------------------
+
+    def create(self, target: Target, body: Body, options: Options) -> Write:
+        obj, warnings = codec.read(target.kind, target.version, body, options.strictness)
+        return self.create_object(target, obj, options, warnings)
+
+    def create_object(
+        self, target: Target, obj: Any, options: Options, warnings: list[str], applied: Managed | None = None
+    ) -> Write:
+        """Write a typed object of the target's version. applied: its managed fields, if it comes from a server-side apply."""
+        kind, meta = target.kind, obj.metadata
+        namespace = self._settle_namespace(target, meta)
+        name = target.name or meta.name or self._generate_name(kind, namespace, meta)
+        if not name:
+            raise invalid(kind, "", metadata.validate(kind, meta, None))
+        if target.name and meta.name and meta.name != target.name:
+            raise bad_request(
+                f"the name of the object ({meta.name}) does not match the name on the URL ({target.name})"
+            )
+        if meta.resource_version:
+            raise bad_request("resourceVersion should not be set on objects to be created")
+        target = Target(kind, target.version, namespace, name, target.subresource)
+        # Names are checked with the rest, unless they could not even be a key.
+        if "/" in name or name in (".", ".."):
+            meta.name = name
+            raise invalid(kind, name, metadata.validate(kind, meta, None))
+        if self.store.latest(kind.home.bucket, target.path) is not None:
+            raise already_exists(kind, name)
+        if namespace:
+            self.require_namespace(namespace)
+        new = codec.to_storage(kind, target.version, obj)
+        meta = new.metadata
+        meta.name, meta.namespace = name, namespace or UNSET
+        meta.uid, meta.creation_timestamp = self.ids.uid(), self.now()
+        meta.generation = 1 if kind.spec_fields else UNSET
+        meta.deletion_timestamp = meta.deletion_grace_period_seconds = meta.self_link = meta.resource_version = UNSET
+        if kind.has_status and hasattr(new, "status"):
+            new.status = UNSET
+        meta.managed_fields = applied or UNSET
+        warnings = self._finish("CREATE", target, new, None, options, warnings)
+        writers = managed.add_writer("", options.manager, kind.api_version(target.version.name), target.subresource)
+        return self._put(target, new, ABSENT, writers, options, warnings, created=True)
+
+    def _settle_namespace(self, target: Target, meta: Any) -> str:
+        if not target.kind.namespaced:
+            if meta.namespace:
+                raise bad_request(f"{target.kind.name} is not namespaced: remove metadata.namespace ({meta.namespace})")
+            return ""
+        if meta.namespace and target.namespace and meta.namespace != target.namespace:
+            raise bad_request(
+                f"the namespace of the provided object ({meta.namespace}) does not match the namespace sent on the request "
+                f"({target.namespace})"
+            )
+        namespace: str = target.namespace or meta.namespace or "default"
+        return namespace
+
+    def _generate_name(self, kind: Kind, namespace: str, meta: Any) -> str:
+        if not meta.generate_name:
+            return ""
+        base = meta.generate_name[: _GENERATED_NAME_MAX - 5]
+        for attempt in range(_NAME_TRIES):
+            name = f"{base}{self.ids.suffix(5 + attempt // 3)}"
+            if self.store.latest(kind.home.bucket, f"{namespace}/{name}") is None:
+                return name
+        raise ApiError(
+            409,
+            "AlreadyExists",
+            f"no free name found for prefix {meta.generate_name!r} of {kind.bucket}: try again, or use a longer prefix",
+        )
+
+    def require_namespace(self, name: str) -> None:
+        """Raises unless new content may be created in that namespace."""
+        record = self.store.latest("namespaces", f"/{name}")
+        if record is None:
+            kind = self.registry.bucket("namespaces")
+            assert kind is not None
+            raise not_found(kind, name)
+        known = self._namespaces.get(name)
+        if known is None or known[0] != record.revision:
+            known = self._namespaces[name] = (record.revision, bool(codec.glance(record.value).deletion_timestamp))
+        if known[1]:
+            raise ApiError(
+                403,
+                "Forbidden",
+                f"unable to create new content in namespace {name} because it is being terminated",
+                details={
+                    "causes": [{"reason": "NamespaceTerminating", "message": f"namespace {name} is being terminated"}]
+                },
+            )
+
+    # --- update ---------------------------------------------------------------------------------------------------
+
+    def latest(self, target: Target) -> Record:
+        record = self.store.latest(target.kind.home.bucket, target.path)
+        if record is None:
+            raise not_found(target.kind, target.name)
+        return record
+
+    def update(self, target: Target, body: Body, options: Options) -> Write:
+        record = self.latest(target)
+        obj, warnings = codec.read(target.kind, target.version, body, options.strictness)
+        return self.replace(target, record, obj, options, warnings)
+
+    def replace(
+        self,
+        target: Target,
+        record: Record,
+        obj: Any,
+        options: Options,
+        warnings: list[str],
+        applied: Managed | None = None,
+    ) -> Write:
+        """Write a typed object of the target's version over the one that is there."""
+        kind = target.kind
+        old = codec.stored(kind, record.value)
+        self._check_identity(target, record, old, obj.metadata)
+        sent_managed = obj.metadata.managed_fields
+        new = codec.to_storage(kind, target.version, obj)
+        if target.subresource == "status":
+            status = new.status
+            new = codec.stored(kind, record.value)
+            new.status = status
+        else:
+            metadata.carry_over(new.metadata, old.metadata)
+            if kind.has_status and hasattr(new, "status"):
+                new.status = old.status
+        warnings = self._finish("UPDATE", target, new, old, options, warnings)
+        writers = record.writers
+        if applied is not None:
+            new.metadata.managed_fields = applied or UNSET
+        elif old.metadata.managed_fields or sent_managed:
+            managed.track(target, old, new, sent_managed, options.manager, self.now())
+        elif new != old:
+            writers = managed.add_writer(
+                writers, options.manager, kind.api_version(target.version.name), target.subresource
+            )
+        if self._changed(kind, new, old) and old.metadata.generation is not UNSET:
+            new.metadata.generation = old.metadata.generation + 1
+        if new == old:
+            return Write(target, None, record.value, warnings)
+        if old.metadata.deletion_timestamp and not new.metadata.finalizers and kind.bucket != "namespaces":
+            return self._gone(target, record, options, warnings)
+        return self._put(target, new, record.revision, writers, options, warnings)
+
+    def _check_identity(self, target: Target, record: Record, old: Any, meta: Any) -> None:
+        kind = target.kind
+        if meta.name and meta.name != target.name:
+            raise bad_request(
+                f"the name of the object ({meta.name}) does not match the name on the URL ({target.name})"
+            )
+        if meta.namespace and meta.namespace != target.namespace:
+            raise bad_request(
+                f"the namespace of the object ({meta.namespace}) does not match the namespace on the URL ({target.namespace})"
+            )
+        if meta.resource_version and meta.resource_version != str(record.revision):
+            if not meta.resource_version.isdecimal():
+                raise bad_request(f'metadata.resourceVersion: "{meta.resource_version}" is not a resource version')
+            raise conflict(kind, target.name)
+        if meta.uid and meta.uid != old.metadata.uid:
+            raise conflict(
+                kind,
+                target.name,
+                f"Precondition failed: UID in precondition: {meta.uid}, UID in object meta: {old.metadata.uid}",
+            )
+
+    def _changed(self, kind: Kind, new: Any, old: Any) -> bool:
+        return any(getattr(new, name, None) != getattr(old, name, None) for name in _spec_attributes(kind))
+
+    # --- delete ---------------------------------------------------------------------------------------------------
+
+    def delete(self, target: Target, how: DeleteOptions, options: Options) -> Write:
+        record = self.latest(target)
+        kind = target.kind
+        old = codec.stored(kind, record.value)
+        meta = old.metadata
+        self._check_preconditions(target, record, meta.uid, how)
+        admission = Admission("DELETE", target, None, old, options)
+        for hook in self.hooks:
+            hook(admission)
+        wanted = {"Foreground": FOREGROUND, "Orphan": ORPHAN}.get(how.propagation)
+        finalizers = [name for name in meta.finalizers or () if name not in (FOREGROUND, ORPHAN)]
+        kept = [name for name in meta.finalizers or () if name in (FOREGROUND, ORPHAN)]
+        if wanted is not None:
+            finalizers.append(wanted)
+        elif meta.deletion_timestamp:
+            finalizers += kept
+        terminating = kind.bucket == "namespaces"
+        if not finalizers and not terminating:
+            return self._gone(target, record, options, admission.warnings)
+        new = codec.stored(kind, record.value)
+        new.metadata.finalizers = finalizers or UNSET
+        if not meta.deletion_timestamp:
+            new.metadata.deletion_timestamp = self.now()
+            new.metadata.deletion_grace_period_seconds = 0
+            if meta.generation is not UNSET:
+                new.metadata.generation = meta.generation + 1
+        if terminating:
+            new.status.phase = "Terminating"
+        if new == old:
+            return Write(target, None, record.value, admission.warnings)
+        return self._put(target, new, record.revision, record.writers, options, admission.warnings)
+
+    def _check_preconditions(self, target: Target, record: Record, uid: str, how: DeleteOptions) -> None:
+        shown = f"{target.kind.name}.{target.kind.group}" if target.kind.group else target.kind.name
+        why = ""
+        if how.uid and how.uid != uid:
+            why = (
+                f"the UID in the precondition ({how.uid}) does not match the UID in record ({uid}). "
+                "The object might have been deleted and then recreated"
+            )
+        elif how.resource_version and how.resource_version != str(record.revision):
+            why = (
+                f"the ResourceVersion in the precondition ({how.resource_version}) does not match the ResourceVersion in "
+                f"record ({record.revision}). The object might have been modified"
+            )
+        if why:
+            details = {"name": target.name, "group": target.kind.group, "kind": target.kind.name}
+            raise ApiError(
+                409, "Conflict", f'Operation cannot be fulfilled on {shown} "{target.name}": {why}', details=details
+            )
+
+    def remove(self, target: Target) -> Write:
+        """Take an object out without asking its finalizers: for those who have just seen to them."""
+        return self._gone(target, self.latest(target), Options(), [])
+
+    def _gone(self, target: Target, record: Record, options: Options, warnings: list[str]) -> Write:
+        op = Delete(record.bucket, record.path, record.revision, target.kind.home.volatile)
+        return Write(target, None if options.dry_run else op, record.value, warnings, deleted=True)
+
+    # --- shared ---------------------------------------------------------------------------------------------------
+
+    def now(self) -> Time:
+        return format_time(moment(self.clock))
+
+    def _finish(
+        self, operation: Operation, target: Target, new: Any, old: Any | None, options: Options, warnings: list[str]
+    ) -> list[str]:
+        """Defaults, admission, derived fields, validation: in this order, on the storage version."""
+        kind = target.kind.home
+        kind.default(new, old)
+        admission = Admission(operation, target, new, old, options, warnings)
+        for hook in self.hooks:
+            hook(admission)
+        if target.subresource == "status":
+            errors = kind.validate_status(new, old)
+        else:
+            kind.prepare(new, old)
+            errors = metadata.validate(kind, new.metadata, old.metadata if old is not None else None)
+            errors += kind.validate(new, old)
+        if errors:
+            raise invalid(kind, target.name, errors)
+        warnings = admission.warnings + kind.warn(new, old)
+        if target.version.deprecated:
+            warnings = [*warnings, target.version.deprecated]
+        return warnings
+
+    def _put(
+        self,
+        target: Target,
+        new: Any,
+        expect: int,
+        writers: str,
+        options: Options,
+        warnings: list[str],
+        *,
+        created: bool = False,
+    ) -> Write:
+        kind = target.kind
+        head = codec.header(kind, new)
+        value = codec.write(kind, new)
+        if options.dry_run:
+            shown = b'"resourceVersion":"%d"' % expect if expect else b'"resourceVersion":"0"'
+            value = value.replace(b'"resourceVersion":""', shown, 1)
+            return Write(target, None, value, warnings, created=created)
+        op = Put(
+            kind.home.bucket,
+            target.path,
+            value,
+            expect,
+            head.labels,
+            head.owners,
+            head.fields,
+            writers,
+            kind.home.volatile,
+        )
+        return Write(target, op, value, warnings, created=created)
+
+
+def _spec_attributes(kind: Kind) -> Sequence[str]:
+    names = codec.attributes(kind.home.storage_version.type)
+    return [names[name] for name in kind.home.spec_fields if name in names]
+
+
+def refusal(error: Conflict | StoreError, target: Target | None) -> ApiError:
+    """A store's refusal in the API's words."""
+    if isinstance(error, Conflict):
+        assert target is not None
+        if error.expected == ABSENT:
+            return already_exists(target.kind, target.name)
+        if error.actual == ABSENT:
+            return not_found(target.kind, target.name)
+        return conflict(target.kind, target.name)
+    if isinstance(error, StoreFull):
+        return ApiError(507, "InsufficientStorage", str(error))
+    return ApiError(503, "ServiceUnavailable", str(error), retry_after=1)

@@ -1,0 +1,189 @@
+"""Get, list and watch: bytes from memory, selected by the header, decoded only where a version must be converted."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from fairway.api import codec
+from fairway.api.errors import bad_request, expired, not_found, too_large_revision
+from fairway.api.request import Target
+from fairway.api.selectors import FieldSelector, LabelSelector
+from fairway.store import Compacted, Event, Future, Record, Store, restamp
+
+ChangeType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a kind are meant."""
+
+    labels: LabelSelector | None = None
+    fields: FieldSelector | None = None
+
+    def matches(self, record: Record) -> bool:
+        if self.labels is not None and not self.labels.matches_flat(record.labels):
+            return False
+        return self.fields is None or self.fields.matches_record(record.namespace, record.name, record.fields)
+
+    @property
+    def everything(self) -> bool:
+        return self.labels is None and self.fields is None
+
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list, and how to go on."""
+
+    records: list[Record]
+    revision: int
+    resume: str = ""
+    remaining: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a watcher is told: the kind of change, and the object after it (before it, if it is gone)."""
+
+    type: ChangeType
+    record: Record
+
+
+class _Resume(msgspec.Struct, rename={"version": "v", "revision": "rv", "after": "start"}):
+    version: str
+    revision: int
+    after: str
+
+
+@dataclass(slots=True)
+class Reads:
+    store: Store
+    _cursor: msgspec.json.Decoder[_Resume] = field(default_factory=lambda: msgspec.json.Decoder(_Resume))
+
+    def get(self, target: Target) -> Record:
+        record = self.store.get(target.kind.home.bucket, target.path)
+        if record is None:
+            raise not_found(target.kind, target.name)
+        return record
+
+    def serve(self, target: Target, record: Record) -> bytes:
+        return codec.served(target.kind, target.version, record.value)
+
+    def list(
+        self,
+        target: Target,
+        selection: Selection = EVERYTHING,
+        *,
+        limit: int = 0,
+        resume: str = "",
+        at_least: int = 0,
+    ) -> Page:
+        """Objects in order. All pages of a list carry the revision of the first, so that a watch from it misses nothing."""
+        if at_least > self.store.revision:
+            raise too_large_revision(at_least, self.store.revision)
+        bucket = self.store.bucket(target.kind.home.bucket)
+        namespace = target.namespace if target.kind.namespaced and target.namespace else None
+        revision, after = self.store.revision, None
+        if resume:
+            cursor = self._read_cursor(resume)
+            revision, after = cursor.revision, cursor.after
+            if revision < bucket.floor:
+                raise expired(
+                    "The provided continue parameter is too old to display a consistent list result; start again without it"
+                )
+        if namespace is None and not selection.everything and selection.fields is not None and selection.fields.name:
+            namespace = "" if not target.kind.namespaced else None
+        paths, start, stop = bucket.span(namespace, after)
+        records: list[Record] = []
+        for index in range(start, stop):
+            record = bucket.records[paths[index]]
+            if not selection.matches(record):
+                continue
+            if limit and len(records) == limit:
+                token = self._write_cursor(revision, records[-1].path)
+                return Page(records, revision, token, stop - index if selection.everything else None)
+            records.append(record)
+        return Page(records, revision)
+
+    def watch(self, target: Target, selection: Selection, after: int) -> Changes:
+        return Changes(self.store, target, selection, after)
+
+    def initial(self, target: Target, selection: Selection) -> Iterator[Change]:
+        """The state as changes, for a watch that starts with it."""
+        for record in self.list(target, selection).records:
+            yield Change("ADDED", record)
+
+    def _write_cursor(self, revision: int, after: str) -> str:
+        return (
+            base64.urlsafe_b64encode(msgspec.json.encode(_Resume("fairway/v1", revision, after))).decode().rstrip("=")
+        )
+
+    def _read_cursor(self, token: str) -> _Resume:
+        try:
+            return self._cursor.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        except (ValueError, msgspec.MsgspecError):
+            raise bad_request(
+                "invalid continue token: take it as it was returned by the list before, or start again without it"
+            ) from None
+
+
+class Changes:
+    """A watch with a selection: objects that begin or cease to match are added or deleted, as far as the watcher can tell."""
+
+    __slots__ = ("_namespace", "_selection", "_watch", "target")
+
+    def __init__(self, store: Store, target: Target, selection: Selection, after: int) -> None:
+        self.target = target
+        self._selection = selection
+        self._namespace = f"{target.namespace}/" if target.kind.namespaced and target.namespace else ""
+        try:
+            self._watch = store.watch(target.kind.home.bucket, after)
+        except Compacted as error:
+            raise expired(str(error)) from None
+        except Future as error:
+            raise too_large_revision(error.asked, error.current) from None
+
+    @property
+    def revision(self) -> int:
+        """Everything up to here has been told: what a bookmark may carry."""
+        return self._watch.revision
+
+    async def next(self) -> list[Change] | None:
+        """Changes, possibly none of interest; None when the space closes."""
+        try:
+            events = await self._watch.next()
+        except Compacted as error:
+            raise expired(str(error)) from None
+        if not events:
+            return None
+        return [change for event in events if (change := self._see(event)) is not None]
+
+    def _see(self, event: Event) -> Change | None:
+        record = event.record
+        if self._namespace and not record.path.startswith(self._namespace):
+            return None
+        selection = self._selection
+        if selection.everything:
+            kind: ChangeType = "DELETED" if event.deleted else "MODIFIED" if event.previous is not None else "ADDED"
+            return Change(kind, record)
+        before = event.previous is not None and selection.matches(event.previous)
+        after = not event.deleted and selection.matches(record)
+        if after:
+            return Change("MODIFIED" if before else "ADDED", record)
+        if not before:
+            return None
+        assert event.previous is not None
+        return Change("DELETED", record if event.deleted else _last_seen(event.previous, event.revision))
+
+
+def _last_seen(record: Record, revision: int) -> Record:
+    """The state that a watcher knew, under the revision at which it left its sight."""
+    value = restamp(record.value, record.revision, revision)
+    return Record(record.bucket, record.path, revision, value, record.labels, record.owners, record.fields)

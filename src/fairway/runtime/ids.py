@@ -1,0 +1,55 @@
+"""Unique ids, secrets and random numbers: from the system, or from a seed."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import uuid
+from typing import Protocol
+
+_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, nothing that looks alike: no words by accident
+
+
+class Ids(Protocol):
+    def uid(self) -> str: ...
+
+    def suffix(self, length: int = 5) -> str: ...
+
+    def secret(self) -> str: ...
+
+    def uniform(self) -> float:
+        """A number in [0, 1), for jitter."""
+        ...
+
+
+class SystemIds:
+    def uid(self) -> str:
+        return str(uuid.uuid4())
+
+    def suffix(self, length: int = 5) -> str:
+        return "".join(random.choices(_SUFFIX, k=length))
+
+    def secret(self) -> str:
+        return secrets.token_urlsafe(32)
+
+    def uniform(self) -> float:
+        return random.random()
+
+
+class SeededIds:
+    """The same sequence for the same seed: for tests and simulations."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+
+    def uid(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def suffix(self, length: int = 5) -> str:
+        return "".join(self._random.choices(_SUFFIX, k=length))
+
+    def secret(self) -> str:
+        return f"{self._random.getrandbits(256):064x}"
+
+    def uniform(self) -> float:
+        return self._random.random()
