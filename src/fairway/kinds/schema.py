@@ -74,6 +74,7 @@ class Node:
         "size_min",
         "struct",
         "type",
+        "zero",
     )
 
     def __init__(self, type: NodeType) -> None:
@@ -91,6 +92,7 @@ class Node:
         self.size_max: int | None = None
         self.required: frozenset[str] = frozenset()
         self.proto = 0
+        self.zero = False
         self.keys: tuple[str, ...] = ()
         self.list_type = ""
         self.merge: str | None = None

@@ -22,6 +22,8 @@ __all__ = [
     "Annotated",
     "Base64",
     "F",
+    "Int32",
+    "Int64",
     "IntOrString",
     "Json",
     "MicroTime",
@@ -34,6 +36,8 @@ __all__ = [
 
 T = TypeVar("T")
 Opt = Union[T, UnsetType]  # noqa: UP007 (a generic alias needs the subscript form)
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 IntOrString = int | str
 Json = Any
 """A JSON value that the schema leaves open (RawExtension, JSON, preserve-unknown-fields)."""
@@ -66,6 +70,7 @@ def F(
     doc: str = "",
     *,
     proto: int | None = None,
+    zero: bool = False,
     keys: tuple[str, ...] = (),
     merge: str | None = None,
     list_type: str | None = None,
@@ -81,7 +86,7 @@ def F(
 ) -> Meta:
     """What a field is beyond its type.
 
-    proto: its number on the wire. keys: the list is a map keyed by these (server-side apply). merge: the key by which a
+    proto: its number on the wire. zero: a zero, false or "" on the wire was meant (without it, it is how the wire says absent). keys: the list is a map keyed by these (server-side apply). merge: the key by which a
     strategic merge patch matches items ("" merges a list of scalars). list_type: set or atomic for server-side apply. atomic: a map or
     object that is replaced whole. default: filled in when the field is absent and its parent is there.
     """
@@ -91,6 +96,7 @@ def F(
         list_type = _LIST_META[list_type]
     given = {
         "proto": proto,
+        "zero": zero or None,
         "keys": keys or None,
         "merge": merge,
         "list_type": list_type,
