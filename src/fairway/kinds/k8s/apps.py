@@ -1,0 +1,208 @@
+"""apps/v1: kinds that upstream manifests carry; accepted, typed and kept, with nothing behind them."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from fairway.kinds.k8s.core.claims import PersistentVolumeClaim
+from fairway.kinds.k8s.core.pod import PodTemplateSpec
+from fairway.kinds.k8s.meta import LabelSelector
+from fairway.kinds.meta import Object
+from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, IntOrString, Json, Opt, Time, Type
+
+
+class RollingUpdateStatefulSetStrategy(Type):
+    partition: Opt[Annotated[Int32, F(proto=1, zero=True)]] = UNSET
+    max_unavailable: Opt[Annotated[IntOrString, F(proto=2)]] = UNSET
+
+
+class StatefulSetUpdateStrategy(Type):
+    type: Opt[Annotated[str, F(proto=1)]] = UNSET
+    rolling_update: Opt[Annotated[RollingUpdateStatefulSetStrategy, F(proto=2)]] = UNSET
+
+
+class StatefulSetPersistentVolumeClaimRetentionPolicy(Type):
+    when_deleted: Opt[Annotated[str, F(proto=1)]] = UNSET
+    when_scaled: Opt[Annotated[str, F(proto=2)]] = UNSET
+
+
+class StatefulSetOrdinals(Type):
+    start: Annotated[Int32, F(proto=1)] = 0
+
+
+class StatefulSetSpec(Type):
+    replicas: Opt[Annotated[Int32, F(proto=1, zero=True)]] = UNSET
+    selector: Opt[Annotated[LabelSelector, F(proto=2, atomic=True)]] = UNSET
+    template: Annotated[PodTemplateSpec, F(proto=3)] = field(default_factory=PodTemplateSpec)
+    volume_claim_templates: Opt[Annotated[list[PersistentVolumeClaim], F(proto=4, list_type="atomic")]] = UNSET
+    service_name: Annotated[str, F(proto=5)] = ""
+    pod_management_policy: Opt[Annotated[str, F(proto=6)]] = UNSET
+    update_strategy: Annotated[StatefulSetUpdateStrategy, F(proto=7)] = field(default_factory=StatefulSetUpdateStrategy)
+    revision_history_limit: Opt[Annotated[Int32, F(proto=8, zero=True)]] = UNSET
+    min_ready_seconds: Opt[Annotated[Int32, F(proto=9)]] = UNSET
+    persistent_volume_claim_retention_policy: Opt[
+        Annotated[StatefulSetPersistentVolumeClaimRetentionPolicy, F(proto=10)]
+    ] = UNSET
+    ordinals: Opt[Annotated[StatefulSetOrdinals, F(proto=11)]] = UNSET
+
+
+class StatefulSetCondition(Type):
+    type: Annotated[str, F(proto=1)] = ""
+    status: Annotated[str, F(proto=2)] = ""
+    last_transition_time: Opt[Annotated[Time, F(proto=3)]] = UNSET
+    reason: Opt[Annotated[str, F(proto=4)]] = UNSET
+    message: Opt[Annotated[str, F(proto=5)]] = UNSET
+
+
+class StatefulSetStatus(Type):
+    observed_generation: Opt[Annotated[Int64, F(proto=1)]] = UNSET
+    replicas: Annotated[Int32, F(proto=2)] = 0
+    ready_replicas: Opt[Annotated[Int32, F(proto=3)]] = UNSET
+    current_replicas: Opt[Annotated[Int32, F(proto=4)]] = UNSET
+    updated_replicas: Opt[Annotated[Int32, F(proto=5)]] = UNSET
+    current_revision: Opt[Annotated[str, F(proto=6)]] = UNSET
+    update_revision: Opt[Annotated[str, F(proto=7)]] = UNSET
+    collision_count: Opt[Annotated[Int32, F(proto=9, zero=True)]] = UNSET
+    conditions: Opt[Annotated[list[StatefulSetCondition], F(proto=10, keys=("type",), merge="type")]] = UNSET
+    available_replicas: Annotated[Int32, F(proto=11)] = 0
+
+
+class StatefulSet(Object):
+    """Pods with stable names and storage. Kept as written."""
+
+    spec: Annotated[StatefulSetSpec, F(proto=2)] = field(default_factory=StatefulSetSpec)
+    status: Annotated[StatefulSetStatus, F(proto=3)] = field(default_factory=StatefulSetStatus)
+
+
+class RollingUpdateDeployment(Type):
+    max_unavailable: Opt[Annotated[IntOrString, F(proto=1)]] = UNSET
+    max_surge: Opt[Annotated[IntOrString, F(proto=2)]] = UNSET
+
+
+class DeploymentStrategy(Type):
+    type: Opt[Annotated[str, F(proto=1)]] = UNSET
+    rolling_update: Opt[Annotated[RollingUpdateDeployment, F(proto=2)]] = UNSET
+
+
+class DeploymentSpec(Type):
+    replicas: Opt[Annotated[Int32, F(proto=1, zero=True)]] = UNSET
+    selector: Opt[Annotated[LabelSelector, F(proto=2, atomic=True)]] = UNSET
+    template: Annotated[PodTemplateSpec, F(proto=3)] = field(default_factory=PodTemplateSpec)
+    strategy: Annotated[DeploymentStrategy, F(proto=4, retain_keys=True)] = field(default_factory=DeploymentStrategy)
+    min_ready_seconds: Opt[Annotated[Int32, F(proto=5)]] = UNSET
+    revision_history_limit: Opt[Annotated[Int32, F(proto=6, zero=True)]] = UNSET
+    paused: Opt[Annotated[bool, F(proto=7)]] = UNSET
+    progress_deadline_seconds: Opt[Annotated[Int32, F(proto=9, zero=True)]] = UNSET
+
+
+class DeploymentCondition(Type):
+    type: Annotated[str, F(proto=1)] = ""
+    status: Annotated[str, F(proto=2)] = ""
+    last_update_time: Opt[Annotated[Time, F(proto=6)]] = UNSET
+    last_transition_time: Opt[Annotated[Time, F(proto=7)]] = UNSET
+    reason: Opt[Annotated[str, F(proto=4)]] = UNSET
+    message: Opt[Annotated[str, F(proto=5)]] = UNSET
+
+
+class DeploymentStatus(Type):
+    observed_generation: Opt[Annotated[Int64, F(proto=1)]] = UNSET
+    replicas: Opt[Annotated[Int32, F(proto=2)]] = UNSET
+    updated_replicas: Opt[Annotated[Int32, F(proto=3)]] = UNSET
+    ready_replicas: Opt[Annotated[Int32, F(proto=7)]] = UNSET
+    available_replicas: Opt[Annotated[Int32, F(proto=4)]] = UNSET
+    unavailable_replicas: Opt[Annotated[Int32, F(proto=5)]] = UNSET
+    terminating_replicas: Opt[Annotated[Int32, F(proto=9, zero=True)]] = UNSET
+    conditions: Opt[Annotated[list[DeploymentCondition], F(proto=6, keys=("type",), merge="type")]] = UNSET
+    collision_count: Opt[Annotated[Int32, F(proto=8, zero=True)]] = UNSET
+
+
+class Deployment(Object):
+    """Equal pods that are rolled over gradually. Kept as written."""
+
+    spec: Annotated[DeploymentSpec, F(proto=2)] = field(default_factory=DeploymentSpec)
+    status: Annotated[DeploymentStatus, F(proto=3)] = field(default_factory=DeploymentStatus)
+
+
+class RollingUpdateDaemonSet(Type):
+    max_unavailable: Opt[Annotated[IntOrString, F(proto=1)]] = UNSET
+    max_surge: Opt[Annotated[IntOrString, F(proto=2)]] = UNSET
+
+
+class DaemonSetUpdateStrategy(Type):
+    type: Opt[Annotated[str, F(proto=1)]] = UNSET
+    rolling_update: Opt[Annotated[RollingUpdateDaemonSet, F(proto=2)]] = UNSET
+
+
+class DaemonSetSpec(Type):
+    selector: Opt[Annotated[LabelSelector, F(proto=1, atomic=True)]] = UNSET
+    template: Annotated[PodTemplateSpec, F(proto=2)] = field(default_factory=PodTemplateSpec)
+    update_strategy: Annotated[DaemonSetUpdateStrategy, F(proto=3)] = field(default_factory=DaemonSetUpdateStrategy)
+    min_ready_seconds: Opt[Annotated[Int32, F(proto=4)]] = UNSET
+    revision_history_limit: Opt[Annotated[Int32, F(proto=6, zero=True)]] = UNSET
+
+
+class DaemonSetCondition(Type):
+    type: Annotated[str, F(proto=1)] = ""
+    status: Annotated[str, F(proto=2)] = ""
+    last_transition_time: Opt[Annotated[Time, F(proto=3)]] = UNSET
+    reason: Opt[Annotated[str, F(proto=4)]] = UNSET
+    message: Opt[Annotated[str, F(proto=5)]] = UNSET
+
+
+class DaemonSetStatus(Type):
+    current_number_scheduled: Annotated[Int32, F(proto=1)] = 0
+    number_misscheduled: Annotated[Int32, F(proto=2)] = 0
+    desired_number_scheduled: Annotated[Int32, F(proto=3)] = 0
+    number_ready: Annotated[Int32, F(proto=4)] = 0
+    observed_generation: Opt[Annotated[Int64, F(proto=5)]] = UNSET
+    updated_number_scheduled: Opt[Annotated[Int32, F(proto=6)]] = UNSET
+    number_available: Opt[Annotated[Int32, F(proto=7)]] = UNSET
+    number_unavailable: Opt[Annotated[Int32, F(proto=8)]] = UNSET
+    collision_count: Opt[Annotated[Int32, F(proto=9, zero=True)]] = UNSET
+    conditions: Opt[Annotated[list[DaemonSetCondition], F(proto=10, keys=("type",), merge="type")]] = UNSET
+
+
+class DaemonSet(Object):
+    """One pod on each node. Kept as written."""
+
+    spec: Annotated[DaemonSetSpec, F(proto=2)] = field(default_factory=DaemonSetSpec)
+    status: Annotated[DaemonSetStatus, F(proto=3)] = field(default_factory=DaemonSetStatus)
+
+
+class ReplicaSetSpec(Type):
+    replicas: Opt[Annotated[Int32, F(proto=1, zero=True)]] = UNSET
+    min_ready_seconds: Opt[Annotated[Int32, F(proto=4)]] = UNSET
+    selector: Opt[Annotated[LabelSelector, F(proto=2, atomic=True)]] = UNSET
+    template: Annotated[PodTemplateSpec, F(proto=3)] = field(default_factory=PodTemplateSpec)
+
+
+class ReplicaSetCondition(Type):
+    type: Annotated[str, F(proto=1)] = ""
+    status: Annotated[str, F(proto=2)] = ""
+    last_transition_time: Opt[Annotated[Time, F(proto=3)]] = UNSET
+    reason: Opt[Annotated[str, F(proto=4)]] = UNSET
+    message: Opt[Annotated[str, F(proto=5)]] = UNSET
+
+
+class ReplicaSetStatus(Type):
+    replicas: Annotated[Int32, F(proto=1)] = 0
+    fully_labeled_replicas: Opt[Annotated[Int32, F(proto=2)]] = UNSET
+    ready_replicas: Opt[Annotated[Int32, F(proto=4)]] = UNSET
+    available_replicas: Opt[Annotated[Int32, F(proto=5)]] = UNSET
+    terminating_replicas: Opt[Annotated[Int32, F(proto=7, zero=True)]] = UNSET
+    observed_generation: Opt[Annotated[Int64, F(proto=3)]] = UNSET
+    conditions: Opt[Annotated[list[ReplicaSetCondition], F(proto=6, keys=("type",), merge="type")]] = UNSET
+
+
+class ReplicaSet(Object):
+    """A fixed number of equal pods. Kept as written."""
+
+    spec: Annotated[ReplicaSetSpec, F(proto=2)] = field(default_factory=ReplicaSetSpec)
+    status: Annotated[ReplicaSetStatus, F(proto=3)] = field(default_factory=ReplicaSetStatus)
+
+
+class ControllerRevision(Object):
+    """A snapshot of a controller's state. Kept as written."""
+
+    data: Opt[Annotated[Json, F(proto=2)]] = UNSET
+    revision: Annotated[Int64, F(proto=3)] = 0

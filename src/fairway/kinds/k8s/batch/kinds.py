@@ -1,0 +1,36 @@
+"""What the API knows about the kinds of batch/v1."""
+
+from __future__ import annotations
+
+from fairway.kinds.k8s.batch import columns, defaults
+from fairway.kinds.k8s.batch.types import CronJob, Job
+from fairway.kinds.kind import Kind, Version
+
+JOB = Kind(
+    group="batch",
+    name="Job",
+    plural="jobs",
+    singular="job",
+    versions=(Version("v1", Job, columns.JOB_COLUMNS),),
+    categories=("all",),
+    subresources=("status",),
+    native=True,
+    selectable=("status.successful",),
+    default=defaults.default_job,
+    prepare=defaults.prepare_job,
+)
+
+CRON_JOB = Kind(
+    group="batch",
+    name="CronJob",
+    plural="cronjobs",
+    singular="cronjob",
+    versions=(Version("v1", CronJob, columns.CRON_JOB_COLUMNS),),
+    short_names=("cj",),
+    categories=("all",),
+    subresources=("status",),
+    native=True,
+    default=defaults.default_cron_job,
+)
+
+KINDS: tuple[Kind, ...] = (JOB, CRON_JOB)

@@ -1,0 +1,1 @@
+"""Requests that are answered and never stored: reviews of access and identity, and the bodies of subresources."""
