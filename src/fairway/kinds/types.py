@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar, Union
+from typing import Annotated, Any, TypeVar, Union, dataclass_transform
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -43,7 +43,16 @@ Json = Any
 """A JSON value that the schema leaves open (RawExtension, JSON, preserve-unknown-fields)."""
 
 
-class Type(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, gc=False):
+class _KeywordOnly(msgspec.StructMeta):
+    """msgspec's kw_only does not reach subclasses; a required field must be able to follow an optional one everywhere."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> _KeywordOnly:
+        config.setdefault("kw_only", True)
+        return super().__new__(mcls, name, bases, namespace, **config)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class Type(msgspec.Struct, metaclass=_KeywordOnly, rename="camel", forbid_unknown_fields=True, gc=False):
     """A JSON object with named fields. API objects have no cycles, so the garbage collector need not look at them."""
 
 
