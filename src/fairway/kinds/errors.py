@@ -37,18 +37,24 @@ _PREFIX = {
 _WITHOUT_VALUE = {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.INTERNAL}
 
 
+NO_VALUE = object()
+"""For an error that is about an object as a whole: the message leaves the value out, as Kubernetes does for its rules."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     type: ErrorType
     field: str
     value: Any = None
     detail: str = ""
+    origin: str = ""
+    """Name of the format that the value breaks, for programs; never part of the message."""
 
     @property
     def message(self) -> str:
         """The error without its field, as a cause of a Status."""
         parts = [_PREFIX[self.type]]
-        if self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE and self.value is not NO_VALUE:
             parts.append(_show(self.value))
         if self.detail:
             parts.append(self.detail)
@@ -58,8 +64,8 @@ class FieldError:
         return f"{self.field}: {self.message}" if self.field else self.message
 
 
-def invalid(field: str, value: Any, detail: str) -> FieldError:
-    return FieldError(ErrorType.INVALID, field, value, detail)
+def invalid(field: str, value: Any, detail: str, origin: str = "") -> FieldError:
+    return FieldError(ErrorType.INVALID, field, value, detail, origin)
 
 
 def required(field: str, detail: str = "") -> FieldError:

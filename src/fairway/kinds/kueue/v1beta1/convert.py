@@ -1,0 +1,40 @@
+"""Moving fields from a Struct of one version to one of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from fairway.kinds.kueue.constants import GROUP
+
+S = TypeVar("S", bound=msgspec.Struct)
+V1BETA1 = f"{GROUP}/v1beta1"
+V1BETA2 = f"{GROUP}/v1beta2"
+
+
+def carry(source: msgspec.Struct, target: type[S], **changes: Any) -> S:
+    """A `target` with the fields that both types have, and `changes`. Members are shared with the source, not copied."""
+    values = {name: getattr(source, name) for name in target.__struct_fields__ if name in source.__struct_fields__}
+    return target(**(values | changes))
+
+
+def member(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """An optional member, converted."""
+    return UNSET if value is UNSET else convert(value)
+
+
+def each(values: Any, convert: Callable[[Any], Any]) -> Any:
+    """An optional list, converted item by item."""
+    return UNSET if values is UNSET else [convert(value) for value in values]
+
+
+def to_v1beta2(obj: S) -> S:
+    """For kinds whose types are the same in both versions."""
+    return msgspec.structs.replace(obj, api_version=V1BETA2)
+
+
+def to_v1beta1(obj: S) -> S:
+    return msgspec.structs.replace(obj, api_version=V1BETA1)

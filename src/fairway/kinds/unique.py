@@ -1,0 +1,98 @@
+"""Lists that promise unique items, checked on Structs: only the parts of an object that hold such a list are ever visited.
+
+Decoding into a Struct is the type check of the fast path, and it cannot see that two items of a list share a key. This can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from fairway.kinds import schema
+from fairway.kinds.errors import FieldError, duplicate
+from fairway.kinds.schema import Node, StructType
+
+Visit = Callable[[Any, str], Iterator[FieldError]]
+
+
+def repeated(value: msgspec.Struct, path: str = "") -> list[FieldError]:
+    """One error per item whose key (`F(keys=…)`) or value (`list_type="set"`) an earlier item has."""
+    visit = _of_struct(type(value))
+    return list(visit(value, path)) if visit is not None else []
+
+
+@cache
+def _of_struct(struct: StructType) -> Visit | None:
+    node = schema.of(struct)
+    members: list[tuple[str, str, Visit]] = []
+    for field in msgspec.structs.fields(struct):
+        visit = _of_node(node.fields[field.encode_name])
+        if visit is not None:
+            members.append((field.name, field.encode_name, visit))
+    if not members:
+        return None
+
+    def run(value: Any, path: str) -> Iterator[FieldError]:
+        for name, json_name, visit in members:
+            member = getattr(value, name)
+            if member is not UNSET and member is not None:
+                yield from visit(member, f"{path}.{json_name}" if path else json_name)
+
+    return run
+
+
+def _of_node(node: Node) -> Visit | None:
+    if node.type == "object" and node.struct is not None:
+        return _of_struct(node.struct)
+    if node.item is None:
+        return None
+    below = _of_node(node.item)
+    if node.type == "map":
+        return _over_map(below) if below is not None else None
+    if node.list_type in ("map", "set"):
+        return _over_unique_list(below, _key_of(node))
+    return _over_list(below) if below is not None else None
+
+
+def _over_map(below: Visit) -> Visit:
+    def run(members: Any, path: str) -> Iterator[FieldError]:
+        for name, member in members.items():
+            yield from below(member, f"{path}[{name}]")
+
+    return run
+
+
+def _over_list(below: Visit) -> Visit:
+    def run(members: Any, path: str) -> Iterator[FieldError]:
+        for index, member in enumerate(members):
+            yield from below(member, f"{path}[{index}]")
+
+    return run
+
+
+def _over_unique_list(below: Visit | None, key_of: Callable[[Any], Any]) -> Visit:
+    def run(members: Any, path: str) -> Iterator[FieldError]:
+        seen: set[str] = set()
+        for index, member in enumerate(members):
+            key = key_of(member)
+            mark = repr(key)
+            if mark in seen:
+                yield duplicate(f"{path}[{index}]", key)
+            seen.add(mark)
+            if below is not None:
+                yield from below(member, f"{path}[{index}]")
+
+    return run
+
+
+def _key_of(node: Node) -> Callable[[Any], Any]:
+    item = node.item
+    if node.list_type == "set" or item is None or item.struct is None:
+        return lambda member: member
+    names = {field.encode_name: field.name for field in msgspec.structs.fields(item.struct)}
+    keys = [(key, names[key]) for key in node.keys]
+    return lambda member: {key: value for key, name in keys if (value := getattr(member, name)) is not UNSET}
