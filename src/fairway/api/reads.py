@@ -12,7 +12,7 @@ import msgspec
 from fairway.api import codec
 from fairway.api.errors import bad_request, expired, not_found, too_large_revision
 from fairway.api.request import Target
-from fairway.api.selectors import FieldSelector, LabelSelector
+from fairway.api.selectors import Selector
 from fairway.store import Compacted, Event, Future, Record, Store, restamp
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
@@ -20,19 +20,32 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects of a kind are meant."""
+    """Which objects of a kind are meant: by labels, and by the fields that the kind offers."""
 
-    labels: LabelSelector | None = None
-    fields: FieldSelector | None = None
+    labels: Selector | None = None
+    fields: Selector | None = None
+    selectable: tuple[str, ...] = ()
 
     def matches(self, record: Record) -> bool:
-        if self.labels is not None and not self.labels.matches_flat(record.labels):
+        if self.labels is not None and not self.labels.matches(
+            dict(zip(record.labels[::2], record.labels[1::2], strict=True))
+        ):
             return False
-        return self.fields is None or self.fields.matches_record(record.namespace, record.name, record.fields)
+        if self.fields is None:
+            return True
+        namespace, _slash, name = record.path.partition("/")
+        fields = dict(zip(self.selectable, record.fields, strict=False))
+        fields["metadata.name"], fields["metadata.namespace"] = name, namespace
+        return self.fields.matches(fields)
 
     @property
     def everything(self) -> bool:
         return self.labels is None and self.fields is None
+
+    @property
+    def name(self) -> str | None:
+        """The one name that can match, if there is one."""
+        return self.fields.exact("metadata.name") if self.fields is not None else None
 
 
 EVERYTHING = Selection()
@@ -98,8 +111,10 @@ class Reads:
                 raise expired(
                     "The provided continue parameter is too old to display a consistent list result; start again without it"
                 )
-        if namespace is None and not selection.everything and selection.fields is not None and selection.fields.name:
-            namespace = "" if not target.kind.namespaced else None
+        name = selection.name
+        if name is not None and (namespace is not None or not target.kind.namespaced):
+            one = bucket.records.get(f"{namespace or ''}/{name}")
+            return Page([one] if one is not None and selection.matches(one) else [], revision)
         paths, start, stop = bucket.span(namespace, after)
         records: list[Record] = []
         for index in range(start, stop):

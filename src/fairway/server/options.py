@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
+from fairway.api import selectors
 from fairway.api.codec import Strictness
 from fairway.api.errors import ApiError, bad_request, invalid_options
 from fairway.api.reads import EVERYTHING, Selection
 from fairway.api.request import DeleteOptions, Options
-from fairway.api.selectors import SelectorError, parse_fields, parse_labels
 from fairway.kinds.errors import forbidden, invalid, not_supported
 from fairway.kinds.kind import Kind
 from fairway.server.http import Request
@@ -21,9 +21,7 @@ LIST_TIMEOUT_SECONDS_MAX = 86_400
 
 def write_options(request: Request, *, apply: bool = False, dry_run: bool = False) -> Options:
     if not request.scope["query_string"]:
-        return Options(
-            dry_run=dry_run, manager="" if apply else default_manager(request), caller=request.caller
-        )
+        return Options(dry_run=dry_run, manager="" if apply else default_manager(request), caller=request.caller)
     query = request.query
     strictness = query.get("fieldValidation") or "Warn"
     if strictness not in _STRICTNESS:
@@ -87,13 +85,17 @@ def selection(request: Request, kind: Kind) -> Selection:
     labels, fields = query.get("labelSelector"), query.get("fieldSelector")
     if not labels and not fields:
         return EVERYTHING
+    selectable = kind.home.selectable
     try:
         return Selection(
-            parse_labels(labels) if labels else None,
-            parse_fields(fields, kind.name, kind.home.selectable) if fields else None,
+            selectors.parse(labels) if labels else None,
+            selectors.parse_fields(fields, ("metadata.name", "metadata.namespace", *selectable), kind.name)
+            if fields
+            else None,
+            selectable,
         )
-    except SelectorError as error:
-        raise bad_request(str(error)) from None
+    except selectors.SelectorError as error:
+        raise bad_request(error.message) from None
 
 
 def whole_number(request: Request, name: str) -> int:
@@ -117,7 +119,9 @@ def resource_version(request: Request) -> int | None:
     if not value:
         return None
     if not value.isdecimal() or len(value) > 19:
-        raise ApiError(400, "BadRequest", f'resourceVersion: Invalid value: "{value}": take it as a list or an object returned it')
+        raise ApiError(
+            400, "BadRequest", f'resourceVersion: Invalid value: "{value}": take it as a list or an object returned it'
+        )
     return int(value)
 
 
@@ -130,9 +134,7 @@ def check_list_options(request: Request) -> None:
             raise invalid_options("ListOptions", [forbidden("resourceVersionMatch", why)])
         return
     if match not in ("Exact", "NotOlderThan"):
-        raise invalid_options(
-            "ListOptions", [not_supported("resourceVersionMatch", match, ("Exact", "NotOlderThan"))]
-        )
+        raise invalid_options("ListOptions", [not_supported("resourceVersionMatch", match, ("Exact", "NotOlderThan"))])
     if watching and "sendInitialEvents" not in request.query:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         raise invalid_options("ListOptions", [forbidden("resourceVersionMatch", why)])

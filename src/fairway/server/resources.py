@@ -12,6 +12,8 @@ from fairway.api.errors import ApiError, bad_request, method_not_allowed, unsupp
 from fairway.api.reads import Page
 from fairway.api.request import Options, Target, Write
 from fairway.api.space import Space
+from fairway.kinds import schema
+from fairway.kinds.k8s.meta import DeleteOptions
 from fairway.kinds.types import encode
 from fairway.server import tables
 from fairway.server.bodies import media_type, read_body, read_yaml
@@ -48,7 +50,7 @@ class Resources:
             elif request.flag("watch"):
                 await watch(self.space, self.frames, request, target, selection(request, target.kind), accepted)
             else:
-                await self.list(request, target, accepted)
+                await self.list_all(request, target, accepted)
         elif method == "POST":
             await self.create(request, target, accepted)
         elif method == "PUT":
@@ -69,7 +71,7 @@ class Resources:
         record = self.space.reads.get(target)
         await self._answer(request, target, record, accepted)
 
-    async def list(self, request: Request, target: Target, accepted: Accepted) -> None:
+    async def list_all(self, request: Request, target: Target, accepted: Accepted) -> None:
         check_list_options(request)
         exact = request.query.get("resourceVersionMatch") == "Exact"
         asked = resource_version(request) or 0
@@ -141,7 +143,12 @@ class Resources:
             await self._answer_value(request, target, write.value, accepted, write.warnings)
             return
         meta = codec.glance(write.value)
-        details: dict[str, Any] = {"name": target.name, "group": target.kind.group, "kind": target.kind.plural, "uid": meta.uid}
+        details: dict[str, Any] = {
+            "name": target.name,
+            "group": target.kind.group,
+            "kind": target.kind.plural,
+            "uid": meta.uid,
+        }
         status = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -170,9 +177,7 @@ class Resources:
         for result in results:
             if isinstance(result, ApiError) and result.code != 404:
                 raise result
-        return [
-            codec.served(target.kind, target.version, write.value) for write in results if isinstance(write, Write)
-        ]
+        return [codec.served(target.kind, target.version, write.value) for write in results if isinstance(write, Write)]
 
     async def _body(self, request: Request, target: Target) -> codec.Body:
         data = await request.body()
@@ -183,9 +188,6 @@ class Resources:
         data = await request.body()
         if not data.strip():
             return {}
-        from fairway.kinds.k8s.meta import DeleteOptions
-        from fairway.kinds import schema
-
         body = read_body(request.header(b"content-type"), data, schema.of(DeleteOptions), native=True)
         value = codec.parse(body) if isinstance(body, bytes) else body
         if not isinstance(value, dict):
@@ -251,7 +253,9 @@ def _list_envelope(kind: str, api_version: str, page: Page, items: Sequence[byte
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"
 
 
-def _represent(body: bytes, accepted: Accepted, warnings: Sequence[str] = ()) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+def _represent(
+    body: bytes, accepted: Accepted, warnings: Sequence[str] = ()
+) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     if accepted.media == YAML:
         text = yaml.dump(codec.parse(body), Dumper=yaml.CSafeDumper, sort_keys=False)
         return text.encode(), headers_for(YAML, warnings)

@@ -1,0 +1,331 @@
+"""The ASGI application of a node: from a connection's request to one of its spaces.
+
+In front of everything stand the limits (how many at once, how long, how large), then who it is, then whether they may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from fairway import __version__
+from fairway.api.errors import ApiError
+from fairway.api.request import Caller, Target
+from fairway.api.space import Space
+from fairway.kinds.types import encode
+from fairway.server.discovery import Discovery
+from fairway.server.http import Receive, Request, Scope, Send, respond_error
+from fairway.server.metrics import Metrics
+from fairway.server.negotiate import DEFAULT, Accepted, accept
+from fairway.server.openapi import OpenApi
+from fairway.server.resources import Resources
+from fairway.server.routes import ResourcePath, resource_path
+
+log = logging.getLogger("fairway.server")
+
+KUBERNETES_MINOR = 32
+"""The Kubernetes version that we say we are: the newest whose kubectl we test on both sides of."""
+IN_FLIGHT_MAX = 400
+WATCHES_MAX = 10_000
+REQUEST_SECONDS_MAX = 60
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_PUBLIC = {"/healthz", "/livez", "/readyz", "/version"}
+
+
+class Access(Protocol):
+    """Who a caller is and what they may do, in one space."""
+
+    def authenticate(self, token: str) -> Caller | None: ...
+
+    def authorize(self, caller: Caller, verb: str, path: ResourcePath, url: str) -> None:
+        """Raises a 403 that says what is missing."""
+        ...
+
+    async def review(self, space: Space, request: Request, path: ResourcePath) -> bool:
+        """Answer an access or token review; False if the path is none."""
+        ...
+
+
+class Served:
+    """A space with what answers for it."""
+
+    def __init__(self, space: Space, access: Access) -> None:
+        self.space = space
+        self.access = access
+        self.resources = Resources(space)
+        self.discovery = Discovery(space.registry)
+        self.openapi = OpenApi(space.registry)
+        self.prefix = ""
+
+
+class App:
+    """One ASGI application for all spaces of a node: the first at the root, each under /spaces/NAME."""
+
+    def __init__(self, spaces: Sequence[Served]) -> None:
+        self._default = spaces[0]
+        self._spaces = {f"/spaces/{served.space.name}": served for served in spaces}
+        for prefix, served in self._spaces.items():
+            served.prefix = prefix
+        self.metrics = Metrics([served.space for served in spaces])
+        self._in_flight = 0
+        self._watches = 0
+        self.ready = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        path: str = scope["path"]
+        served, prefix = self._default, ""
+        if path.startswith("/spaces/"):
+            name, path = _split_space(path)
+            found = self._spaces.get(name)
+            if found is None:
+                await respond_error(Request(scope, receive, send, path), _no_space(name, list(self._spaces)))
+                return
+            served, prefix = found, name
+        request = Request(scope, receive, send, path)
+        try:
+            await self._answer(served, request, prefix)
+        except ApiError as error:
+            await self._refuse(request, error)
+        except TimeoutError:
+            seconds = f"the request took longer than {REQUEST_SECONDS_MAX} s; what it asked for may still happen"
+            await self._refuse(request, ApiError(504, "Timeout", seconds, retry_after=1))
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("unexpected error on %s %s", request.method, request.path)
+            await self._refuse(
+                request,
+                ApiError(500, "InternalError", "an unexpected error happened; the node's log has the details"),
+            )
+
+    async def _refuse(self, request: Request, error: ApiError) -> None:
+        if request.started:
+            return
+        await respond_error(request, error)
+
+    async def _answer(self, served: Served, request: Request, prefix: str) -> None:
+        path = request.path
+        if path in _PUBLIC or path == "/version/":
+            await self._public(request, served)
+            return
+        request.caller = self._authenticate(served, request)
+        resource = resource_path(path)
+        if resource is None:
+            served.access.authorize(request.caller, request.method.lower(), _NO_RESOURCE, path)
+            await self._document(served, request, prefix)
+            return
+        verb = _verb(request, resource)
+        if verb == "watch":
+            await self._watch(served, request, resource)
+            return
+        if self._in_flight >= IN_FLIGHT_MAX:
+            raise ApiError(
+                429, "TooManyRequests", "too many requests at once; wait a moment and try again", retry_after=1
+            )
+        loop = asyncio.get_running_loop()
+        self._in_flight += 1
+        self.metrics.in_flight.inc()
+        started = loop.time()
+        code = 200
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS_MAX):
+                await self._resource(served, request, resource, verb)
+        except ApiError as error:
+            code = error.code
+            raise
+        finally:
+            self._in_flight -= 1
+            self.metrics.in_flight.dec()
+            self.metrics.count(verb, resource.resource, code)
+            self.metrics.time(verb, resource.resource, loop.time() - started)
+
+    async def _watch(self, served: Served, request: Request, resource: ResourcePath) -> None:
+        if self._watches >= WATCHES_MAX:
+            raise ApiError(429, "TooManyRequests", "too many open watches on this node", retry_after=5)
+        self._watches += 1
+        self.metrics.watchers.inc()
+        try:
+            await self._resource(served, request, resource, "watch")
+        finally:
+            self._watches -= 1
+            self.metrics.watchers.dec()
+            self.metrics.count("watch", resource.resource, 200)
+
+    def _authenticate(self, served: Served, request: Request) -> Caller:
+        header = request.headers.get(b"authorization", b"")
+        scheme, _space, token = header.partition(b" ")
+        caller = None
+        if scheme.lower() == b"bearer" and token:
+            caller = served.access.authenticate(token.strip().decode("latin-1"))
+        if caller is None:
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+        return caller
+
+    async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
+        route = served.space.registry.route(path.group, path.version, path.resource)
+        served.access.authorize(request.caller, verb, path, request.path)
+        if route is None or (path.subresource and path.subresource not in ("status",)):
+            if await served.access.review(served.space, request, path):
+                return
+        if route is None:
+            raise _unknown(served, path)
+        kind, version = route
+        if path.namespace and not kind.namespaced:
+            raise _unknown(served, path)
+        if path.subresource and path.subresource not in kind.subresources:
+            raise _unknown(served, path)
+        target = Target(kind, version, path.namespace, path.name, path.subresource)
+        await served.resources.handle(request, target, self._accepted(request))
+
+    def _accepted(self, request: Request) -> Accepted:
+        header = request.headers.get(b"accept")
+        if header is None:
+            return DEFAULT
+        accepted = accept(header.decode("latin-1"))
+        if accepted is None:
+            raise ApiError(
+                406,
+                "NotAcceptable",
+                "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml",
+            )
+        return accepted
+
+    # --- documents ------------------------------------------------------------------------------------------------
+
+    async def _public(self, request: Request, served: Served) -> None:
+        if request.path.startswith("/version"):
+            await request.respond_json(version_info())
+            return
+        if request.path == "/readyz":
+            broken = next((why for each in self._spaces.values() if (why := each.space.store.broken)), "")
+            if not self.ready or broken:
+                await request.respond(503, (broken or "starting").encode(), _TEXT)
+                return
+        await request.respond(200, b"ok", _TEXT)
+
+    async def _document(self, served: Served, request: Request, prefix: str) -> None:
+        path = request.path.rstrip("/") or "/"
+        if request.method not in ("GET", "HEAD"):
+            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        if path == "/metrics":
+            await request.respond(200, self.metrics.render(), _METRICS)
+        elif path == "/openapi/v3":
+            await request.respond_json(served.openapi.index(prefix))
+        elif path.startswith("/openapi/v3/"):
+            await self._openapi(served, request, path.removeprefix("/openapi/v3/"))
+        elif path in ("/api", "/apis"):
+            await self._discovery(served, request, core=path == "/api")
+        elif path == "/":
+            await request.respond_json({"paths": sorted(["/api", "/apis", "/metrics", "/openapi/v3", *_PUBLIC])})
+        else:
+            await self._older_discovery(served, request, path)
+
+    async def _openapi(self, served: Served, request: Request, name: str) -> None:
+        try:
+            body, etag = served.openapi.document(name)
+        except KeyError:
+            await _not_found(request)
+            return
+        wanted = request.query.get("hash")
+        # Without a hash, or with an old one, the answer may change; kubectl keeps the other kind for good.
+        cache = b"public, max-age=31536000, immutable" if wanted == etag else b"no-cache"
+        headers = [(b"content-type", b"application/json"), (b"cache-control", cache), (b"etag", f'"{etag}"'.encode())]
+        if request.header(b"if-none-match") == f'"{etag}"':
+            await request.respond(304, b"", headers)
+            return
+        await request.respond(200, body, [*headers, (b"vary", b"Accept")])
+
+    async def _discovery(self, served: Served, request: Request, *, core: bool) -> None:
+        accepted = accept(request.header(b"accept")) or DEFAULT
+        if accepted.shape == "APIGroupDiscoveryList":
+            body, etag = served.discovery.aggregated(core=core, version=accepted.version)
+            media = f"application/json;g=apidiscovery.k8s.io;v={accepted.version};as=APIGroupDiscoveryList"
+        else:
+            body, etag = served.discovery.core_versions() if core else served.discovery.groups()
+            media = "application/json"
+        await _cached(request, body, etag, media)
+
+    async def _older_discovery(self, served: Served, request: Request, path: str) -> None:
+        parts = path.strip("/").split("/")
+        found = None
+        if parts[0] == "api" and len(parts) == 2:
+            found = served.discovery.resources("", parts[1])
+        elif parts[0] == "apis" and len(parts) == 2:
+            found = served.discovery.group(parts[1])
+        elif parts[0] == "apis" and len(parts) == 3:
+            found = served.discovery.resources(parts[1], parts[2])
+        if found is None:
+            await _not_found(request)
+            return
+        await _cached(request, *found, "application/json")
+
+
+_TEXT = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
+_METRICS = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
+_NO_RESOURCE = ResourcePath("", "", "")
+
+
+def version_info() -> dict[str, str]:
+    return {
+        "major": "1",
+        "minor": str(KUBERNETES_MINOR),
+        "gitVersion": f"v1.{KUBERNETES_MINOR}.0+fairway-{__version__}",
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "",
+        "platform": "linux/amd64",
+    }
+
+
+def _verb(request: Request, path: ResourcePath) -> str:
+    verb = _VERBS.get(request.method, request.method.lower())
+    if path.name:
+        return verb
+    if verb == "get":
+        return "watch" if request.scope["query_string"] and request.flag("watch") else "list"
+    return "deletecollection" if verb == "delete" else verb
+
+
+def _split_space(path: str) -> tuple[str, str]:
+    name, _slash, rest = path.removeprefix("/spaces/").partition("/")
+    return f"/spaces/{name}", f"/{rest}"
+
+
+def _no_space(prefix: str, known: list[str]) -> ApiError:
+    return ApiError(404, "NotFound", f"this node serves no space {prefix!r}; it serves {', '.join(known)}")
+
+
+def _unknown(served: Served, path: ResourcePath) -> ApiError:
+    shown = f"{path.group}/{path.version}" if path.group else path.version
+    meant = served.space.registry.close_to(path.resource) if not path.subresource else ""
+    hint = f"; did you mean {meant}?" if meant and meant != path.resource else ""
+    what = f"{path.resource}/{path.subresource}" if path.subresource else path.resource
+    return ApiError(
+        404, "NotFound", f"the server could not find the requested resource {what} in {shown}{hint}", details={}
+    )
+
+
+async def _cached(request: Request, body: bytes, etag: str, media: str) -> None:
+    headers = [
+        (b"content-type", media.encode()),
+        (b"cache-control", b"public"),
+        (b"etag", etag.encode()),
+        (b"vary", b"Accept"),
+    ]
+    if request.header(b"if-none-match") == etag:
+        await request.respond(304, b"", headers)
+    else:
+        await request.respond(200, body, headers)
+
+
+async def _not_found(request: Request) -> None:
+    await request.respond(404, b"404 page not found\n", _TEXT)
+
+
+__all__ = ["Access", "Any", "App", "Served", "encode", "version_info"]
