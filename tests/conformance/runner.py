@@ -16,8 +16,8 @@ Adapter = Callable[[Vector], None]
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 UNSUPPORTED_FILE = Path(__file__).with_name("unsupported.json")
 
-# Modules that register adapters. A module that is not there yet is simply not listed.
-MODULES: tuple[str, ...] = ("fleet_validation",)
+# Modules that register adapters: those named after the family whose behaviour they check.
+MODULES = sorted(path.stem for family in ("kueue", "fleet") for path in Path(__file__).parent.glob(f"{family}_*.py"))
 
 # (driver, suite letter) -> adapter; the suite is "" when an adapter serves a driver in every suite.
 ADAPTERS: dict[tuple[str, str], Adapter] = {}

@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from fairway import __version__
 from fairway.api.errors import ApiError
 from fairway.api.request import Caller, Target
 from fairway.api.space import Space
-from fairway.kinds.types import encode
 from fairway.server.discovery import Discovery
 from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
@@ -168,8 +167,9 @@ class App:
     async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
         route = served.space.registry.route(path.group, path.version, path.resource)
         served.access.authorize(request.caller, verb, path, request.path)
-        if route is None or (path.subresource and path.subresource not in ("status",)):
-            if await served.access.review(served.space, request, path):
+        if path.subresource not in ("", "status") or route is None:
+            answered = await served.access.review(served.space, request, path)
+            if answered:
                 return
         if route is None:
             raise _unknown(served, path)
@@ -327,5 +327,3 @@ async def _cached(request: Request, body: bytes, etag: str, media: str) -> None:
 async def _not_found(request: Request) -> None:
     await request.respond(404, b"404 page not found\n", _TEXT)
 
-
-__all__ = ["Access", "Any", "App", "Served", "encode", "version_info"]

@@ -18,7 +18,6 @@ from fairway.server import tables
 from fairway.server.http import Request
 from fairway.server.negotiate import Accepted
 from fairway.server.options import check_list_options, resource_version, whole_number
-from fairway.store import Record
 
 BOOKMARK_SECONDS = 30.0
 WATCH_SECONDS = 3600
@@ -179,5 +178,3 @@ def _bookmark(target: Target, revision: int, *, initial_end: bool = False) -> by
     }
     return b'{"type":"BOOKMARK","object":%s}\n' % encode(obj)
 
-
-__all__ = ["Frames", "Record", "watch"]

@@ -1,13 +1,19 @@
-"""Types of Kubernetes' own kinds that this group embeds. The one place that says where they come from."""
+"""Types of Kubernetes' own kinds that this group embeds: the same types, with what a CRD adds to them.
+
+Here their fields have descriptions, and what Kubernetes reads as an empty string when it is missing (a taint's key) is required.
+"""
 
 from __future__ import annotations
 
-from fairway.kinds.types import UNSET, Annotated, F, Json, Opt, Time, Type
+from fairway.kinds.k8s import meta
+from fairway.kinds.k8s.core import affinity
+from fairway.kinds.k8s.core.pod import PodTemplateSpec
+from fairway.kinds.types import UNSET, Annotated, F, Opt, Time
 
-PodTemplateSpec = Json
+__all__ = ["LabelSelector", "LabelSelectorRequirement", "PodTemplateSpec", "Taint", "Toleration"]
 
 
-class LabelSelectorRequirement(Type):
+class LabelSelectorRequirement(meta.LabelSelectorRequirement, kw_only=True):
     """A condition on one label."""
 
     key: Annotated[str, F("label that the condition is about")]
@@ -15,16 +21,17 @@ class LabelSelectorRequirement(Type):
     values: Opt[Annotated[list[str], F("values for In and NotIn", list_type="atomic")]] = UNSET
 
 
-class LabelSelector(Type):
+class LabelSelector(meta.LabelSelector):
     """Selects objects by their labels; all conditions must hold, and an empty one selects everything."""
 
     match_labels: Opt[Annotated[dict[str, str], F("labels with exactly these values")]] = UNSET
+    # Items are narrower here than in the base; nobody puts a wider one into the list in place.
     match_expressions: Opt[
         Annotated[list[LabelSelectorRequirement], F("further conditions on labels", list_type="atomic")]
-    ] = UNSET
+    ] = UNSET  # type: ignore[assignment]
 
 
-class Taint(Type, kw_only=True):
+class Taint(affinity.Taint, kw_only=True):
     """A mark on a node that keeps pods away unless they tolerate it."""
 
     key: Annotated[str, F("name of the mark")]
@@ -33,7 +40,7 @@ class Taint(Type, kw_only=True):
     time_added: Opt[Annotated[Time, F("when it was set, for NoExecute")]] = UNSET
 
 
-class Toleration(Type):
+class Toleration(affinity.Toleration):
     """Lets a pod run in spite of taints that it matches."""
 
     key: Opt[Annotated[str, F("taint to tolerate; absent, with Exists, tolerates all")]] = UNSET

@@ -16,13 +16,12 @@ from fairway.kinds.kueue.v1beta2.shared import (
     Conditions,
     FairSharing,
     FairSharingStatus,
-    Int32,
     Name,
     ResourceGroups,
     StopPolicy,
 )
 from fairway.kinds.meta import Object
-from fairway.kinds.types import Annotated, F, Opt, Time, Type
+from fairway.kinds.types import Annotated, F, Int32, Opt, Time, Type
 
 
 class FlavorFungibility(Type):

@@ -29,12 +29,3 @@ def member(value: Any, convert: Callable[[Any], Any]) -> Any:
 def each(values: Any, convert: Callable[[Any], Any]) -> Any:
     """An optional list, converted item by item."""
     return UNSET if values is UNSET else [convert(value) for value in values]
-
-
-def to_v1beta2(obj: S) -> S:
-    """For kinds whose types are the same in both versions."""
-    return msgspec.structs.replace(obj, api_version=V1BETA2)
-
-
-def to_v1beta1(obj: S) -> S:
-    return msgspec.structs.replace(obj, api_version=V1BETA1)

@@ -8,9 +8,9 @@ from fairway.kinds.kueue._pod import Taint
 from fairway.kinds.kueue.v1beta1.convert import V1BETA1, V1BETA2, carry, member
 from fairway.kinds.kueue.v1beta2 import cohort as cohort_v2
 from fairway.kinds.kueue.v1beta2 import local_queue as v2
-from fairway.kinds.kueue.v1beta2.shared import Conditions, FairSharingStatus, Int32, Name
+from fairway.kinds.kueue.v1beta2.shared import Conditions, FairSharingStatus, Name
 from fairway.kinds.meta import Object
-from fairway.kinds.types import Annotated, F, Opt, Type
+from fairway.kinds.types import Annotated, F, Int32, Opt, Type
 
 
 class CohortStatus(Type):

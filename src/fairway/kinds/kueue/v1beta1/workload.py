@@ -13,9 +13,9 @@ from fairway.kinds.kueue.v1beta1.topology_assignment import TopologyAssignment, 
 from fairway.kinds.kueue.v1beta2 import workload as v2
 from fairway.kinds.kueue.v1beta2 import workload_status as v2s
 from fairway.kinds.kueue.v1beta2.multikueue import ClusterName
-from fairway.kinds.kueue.v1beta2.shared import Conditions, Count, Int32, Name, PodSetName, Positive
+from fairway.kinds.kueue.v1beta2.shared import Conditions, Count, Name, PodSetName, Positive
 from fairway.kinds.meta import Object
-from fairway.kinds.types import Annotated, F, Opt, Quantity, Type
+from fairway.kinds.types import Annotated, F, Int32, Opt, Quantity, Type
 
 Source = Literal["kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass", ""]
 _SOURCES: dict[tuple[str, str], Source] = {
@@ -60,10 +60,12 @@ class PodSet(Type):
 class WorkloadSpec(Type):
     """What is to run, and how it queues."""
 
-    pod_sets: Annotated[
-        list[PodSet],
-        F("the pods; cannot be changed while quota is reserved", keys=("name",), min_length=1, max_length=18),
-    ]
+    pod_sets: Opt[
+        Annotated[
+            list[PodSet],
+            F("the pods; cannot be changed while quota is reserved", keys=("name",), min_length=1, max_length=18),
+        ]
+    ] = UNSET
     queue_name: Opt[Annotated[Name, F("LocalQueue to wait in; cannot be changed while quota is reserved")]] = UNSET
     priority_class_name: Opt[Annotated[Name, F("class that the priority comes from, with its source")]] = UNSET
     priority_class_source: Opt[
@@ -94,10 +96,10 @@ class PodSetAssignment(Type):
 class Admission(Type):
     """What the workload was given, and by whom. Set and unset as a whole."""
 
-    cluster_queue: Annotated[Name, F("ClusterQueue that reserved the quota")]
-    pod_set_assignments: Annotated[
-        list[PodSetAssignment], F("what each pod set was given", keys=("name",), max_length=18)
-    ]
+    cluster_queue: Opt[Annotated[Name, F("ClusterQueue that reserved the quota")]] = UNSET
+    pod_set_assignments: Opt[
+        Annotated[list[PodSetAssignment], F("what each pod set was given", keys=("name",), max_length=18)]
+    ] = UNSET
 
 
 class WorkloadStatus(Type):

@@ -11,13 +11,12 @@ from fairway.kinds.kueue.v1beta2.shared import (
     FairSharing,
     FairSharingStatus,
     FlavorUsage,
-    Int32,
     Name,
     ResourceGroups,
     StopPolicy,
 )
 from fairway.kinds.meta import Object
-from fairway.kinds.types import UNSET, Annotated, F, Opt, Type
+from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Type
 
 QueueingStrategy = Literal["StrictFIFO", "BestEffortFIFO"]
 Preference = Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"]

@@ -6,12 +6,11 @@ from fairway.kinds.kueue.v1beta2.shared import (
     AdmissionFairSharingStatus,
     Conditions,
     FairSharing,
-    Int32,
     Name,
     StopPolicy,
 )
 from fairway.kinds.meta import Object
-from fairway.kinds.types import UNSET, Annotated, F, Opt, Quantity, Type
+from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Quantity, Type
 
 
 class LocalQueueSpec(Type):

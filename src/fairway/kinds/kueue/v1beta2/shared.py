@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from fairway.kinds.k8s import meta
 from fairway.kinds.types import UNSET, Annotated, F, Opt, Quantity, Time, Type
 
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -17,14 +18,13 @@ Name = Annotated[str, F(pattern=DNS_SUBDOMAIN, max_length=253)]
 """A reference to another object of the group."""
 PodSetName = Annotated[str, F(pattern=DNS_LABEL, max_length=63)]
 CheckName = Annotated[str, F(min_length=1, max_length=316)]
-Int32 = Annotated[int, F(ge=-(2**31), le=2**31 - 1)]
 Count = Annotated[int, F(ge=0, le=2**31 - 1)]
 Positive = Annotated[int, F(ge=1, le=2**31 - 1)]
 
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 
-class Condition(Type, kw_only=True):
+class Condition(meta.Condition, kw_only=True):
     """One aspect of an object's state, as last observed."""
 
     type: Annotated[str, F("which aspect this is", pattern=LABEL_KEY, max_length=316)]

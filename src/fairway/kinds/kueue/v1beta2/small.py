@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fairway.kinds.kueue.v1beta2.shared import DNS_LABEL, DNS_SUBDOMAIN, LABEL_KEY, Conditions, Int32
+from fairway.kinds.kueue.v1beta2.shared import DNS_LABEL, DNS_SUBDOMAIN, LABEL_KEY, Conditions
 from fairway.kinds.meta import Object
-from fairway.kinds.types import UNSET, Annotated, F, Opt, Type
+from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Type
 
 
 class WorkloadPriorityClass(Object, kw_only=True):

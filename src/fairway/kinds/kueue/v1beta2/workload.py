@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from fairway.kinds.kueue._pod import PodTemplateSpec
-from fairway.kinds.kueue.v1beta2.shared import Count, Int32, Name, PodSetName, Positive
+from fairway.kinds.kueue.v1beta2.shared import Count, Name, PodSetName, Positive
 from fairway.kinds.kueue.v1beta2.workload_status import WorkloadStatus
 from fairway.kinds.meta import Object
-from fairway.kinds.types import UNSET, Annotated, F, Opt, Type
+from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Type
 
 LevelLabel = Annotated[str, F(max_length=63)]
 IndexLabel = Annotated[str, F(max_length=317)]

@@ -6,9 +6,9 @@ from typing import Literal
 
 from fairway.kinds.kueue._pod import Toleration
 from fairway.kinds.kueue.v1beta2.multikueue import ClusterName
-from fairway.kinds.kueue.v1beta2.shared import CheckName, Conditions, Count, Int32, Name, PodSetName
+from fairway.kinds.kueue.v1beta2.shared import CheckName, Conditions, Count, Name, PodSetName
 from fairway.kinds.kueue.v1beta2.topology_assignment import TopologyAssignment
-from fairway.kinds.types import UNSET, Annotated, F, Opt, Quantity, Time, Type
+from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Quantity, Time, Type
 
 
 class PodSetAssignment(Type):
