@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from fairway.runtime.disk import Disk, InlineDisk
 from fairway.store.bucket import Bucket
 from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StreamRow
+from fairway.store.pending import Pending, Staged
 from fairway.store.record import (
     ABSENT,
     ANY,
     Append,
-    Compacted,
     Conflict,
     Delete,
     Event,
@@ -32,6 +32,8 @@ from fairway.store.record import (
     restamp,
     stamp,
 )
+from fairway.store.stream import Stream
+from fairway.store.watch import Watch
 
 HISTORY_EVENTS = 65_536
 HISTORY_BYTES = 64 << 20
@@ -41,55 +43,6 @@ _GARBAGE_STEP = 500
 _GARBAGE_DUE = 5_000
 _REOPEN_SECONDS = 1.0
 _TIDY_BYTES = 8 << 20
-
-
-class Staged:
-    """A write on its way: its records, and when it is durable."""
-
-    __slots__ = ("_done", "records", "sequences")
-
-    def __init__(self, records: list[Record], sequences: list[int], done: asyncio.Future[None]) -> None:
-        self.records = records
-        self.sequences = sequences
-        self._done = done
-
-    async def durable(self) -> list[Record]:
-        # The future is shared by a whole batch: a writer that gives up must not cancel the others.
-        await asyncio.shield(self._done)
-        return self.records
-
-
-class _Pending:
-    """What will be committed together."""
-
-    __slots__ = ("appended", "done", "durable", "events", "trimmed", "volatile")
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.volatile: set[int] = set()
-        self.appended: list[StreamRow] = []
-        self.trimmed: list[tuple[str, int]] = []
-        self.durable = False
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-
-class Stream:
-    """Records in order, in memory: sequence numbers start at 1 and are never reused."""
-
-    __slots__ = ("first", "items")
-
-    def __init__(self) -> None:
-        self.first = 1
-        self.items: list[bytes] = []
-
-    def read(self, after: int, limit: int) -> list[tuple[int, bytes]]:
-        start = max(0, after + 1 - self.first)
-        return [(self.first + start + index, data) for index, data in enumerate(self.items[start : start + limit])]
-
-    def trim(self, upto: int) -> None:
-        count = min(max(0, upto + 1 - self.first), len(self.items))
-        del self.items[:count]
-        self.first += count
 
 
 class Store:
@@ -115,7 +68,7 @@ class Store:
         self._mark = 0
         self.revision = 0
         """The newest published revision."""
-        self._pending: _Pending | None = None
+        self._pending: Pending | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._unlogged: dict[tuple[str, str], Row] = {}
         self._garbage: list[int] = []
@@ -124,7 +77,7 @@ class Store:
         self._history_events_max = history_events
         self._history_bytes_max = history_bytes
         self._broken: StoreError | None = None
-        self._closed = False
+        self.closed = False
         self._written = 0
         self.commits = 0
         """How many commits reached the log: for metrics."""
@@ -174,10 +127,10 @@ class Store:
             self._flushing.cancel()
         while self._flushing is not None:
             await asyncio.wait([self._flushing])
-        self._closed = True
+        self.closed = True
         if self._log is not None and self._broken is None:
             self._ceiling_wanted = self._next
-            batch = self._batch(_Pending())
+            batch = self._batch(Pending())
             log = self._log
             with contextlib.suppress(StoreError):
                 await self._disk.run(lambda: log.write(batch))
@@ -231,14 +184,14 @@ class Store:
 
     def stage(self, ops: Sequence[Op]) -> Staged:
         """One transaction. Raises Conflict and changes nothing if an expectation does not hold."""
-        if self._closed:
+        if self.closed:
             raise StoreBroken("the store is closed")
         if self._broken is not None:
             raise self._broken
         self._check(ops)
         pending = self._pending
         if pending is None:
-            pending = self._pending = _Pending()
+            pending = self._pending = Pending()
         records: list[Record] = []
         sequences: list[int] = []
         for op in ops:
@@ -272,7 +225,7 @@ class Store:
             if op.expect not in (ANY, actual) or (isinstance(op, Delete) and actual == ABSENT):
                 raise Conflict(op.bucket, op.path, op.expect, actual)
 
-    def _stage_put(self, op: Put, pending: _Pending) -> Record:
+    def _stage_put(self, op: Put, pending: Pending) -> Record:
         revision = self._take_revision()
         record = Record(
             op.bucket, op.path, revision, stamp(op.value, revision), op.labels, op.owners, op.fields, op.writers
@@ -280,7 +233,7 @@ class Store:
         self._stage_event(Event(record, self.latest(op.bucket, op.path)), op.volatile, pending)
         return record
 
-    def _stage_delete(self, op: Delete, pending: _Pending) -> Record:
+    def _stage_delete(self, op: Delete, pending: Pending) -> Record:
         previous = self.latest(op.bucket, op.path)
         assert previous is not None
         revision = self._take_revision()
@@ -291,7 +244,7 @@ class Store:
         self._stage_event(Event(record, previous, deleted=True), op.volatile, pending)
         return record
 
-    def _stage_event(self, event: Event, volatile: bool, pending: _Pending) -> None:
+    def _stage_event(self, event: Event, volatile: bool, pending: Pending) -> None:
         pending.events.append(event)
         self._staged[event.record.bucket, event.record.path] = event
         if volatile:
@@ -299,7 +252,7 @@ class Store:
         else:
             pending.durable = True
 
-    def _stage_append(self, op: Append, pending: _Pending) -> int:
+    def _stage_append(self, op: Append, pending: Pending) -> int:
         sequence = self._stream_next.get(op.stream, 1)
         self._stream_next[op.stream] = sequence + 1
         pending.appended.append(StreamRow(op.stream, sequence, op.data))
@@ -322,7 +275,7 @@ class Store:
                 pending, self._pending = self._pending, None
                 await self._commit(pending)
                 if self._pending is None and len(self._garbage) >= _GARBAGE_STEP:
-                    await self._commit(_Pending(), forced=True)
+                    await self._commit(Pending(), forced=True)
             if self._log is not None and self._written > _TIDY_BYTES:
                 self._written = 0
                 await self._disk.run(self._log.tidy)
@@ -331,7 +284,7 @@ class Store:
             if self._pending is not None:
                 self._flush_soon()
 
-    async def _commit(self, pending: _Pending, *, forced: bool = False) -> None:
+    async def _commit(self, pending: Pending, *, forced: bool = False) -> None:
         log = self._log
         if self._next > self._ceiling:
             self._ceiling_wanted = self._next + _CEILING_STEP
@@ -354,7 +307,7 @@ class Store:
         del self._garbage[: len(batch.garbage)]
         self._publish(pending)
 
-    def _batch(self, pending: _Pending) -> Batch:
+    def _batch(self, pending: Pending) -> Batch:
         rows = list(self._unlogged.values())
         rows += [Row(event.record, event.deleted, event.revision in pending.volatile) for event in pending.events]
         due = len(self._garbage) >= _GARBAGE_DUE or not pending.durable
@@ -367,7 +320,7 @@ class Store:
             ceiling=self._ceiling_wanted,
         )
 
-    def _keep_unlogged(self, pending: _Pending) -> None:
+    def _keep_unlogged(self, pending: Pending) -> None:
         if self._log is None:
             return
         for event in pending.events:
@@ -391,7 +344,7 @@ class Store:
                 self._broken = None
                 return state.revision >= wanted
 
-    def _abandon(self, pending: _Pending, error: StoreError) -> None:
+    def _abandon(self, pending: Pending, error: StoreError) -> None:
         """Fail a batch and all that was staged on top of it; readers never saw any of it."""
         later, self._pending = self._pending, None
         for lost in (pending, later):
@@ -406,7 +359,7 @@ class Store:
 
     # --- publish --------------------------------------------------------------------------------------------------
 
-    def _publish(self, pending: _Pending) -> None:
+    def _publish(self, pending: Pending) -> None:
         touched: dict[str, Bucket] = {}
         for event in pending.events:
             record = event.record
@@ -467,43 +420,3 @@ class Store:
         if found is None:
             found = self._buckets[name] = Bucket(name, self._mark)
         return found
-
-
-class Watch:
-    """A cursor into a bucket's history. `next` waits for events; Compacted says that the cursor fell out of the history."""
-
-    __slots__ = ("_bucket", "_position", "_store", "revision")
-
-    def __init__(self, store: Store, bucket: Bucket, after: int) -> None:
-        if after < bucket.floor:
-            raise Compacted(after, bucket.floor)
-        self._store = store
-        self._bucket = bucket
-        self._position = bucket.position_after(after)
-        self.revision = after
-        """All events up to this revision have been handed out."""
-
-    async def next(self, limit: int = 1000) -> list[Event]:
-        """At least one event, in order; an empty list when the store closes."""
-        bucket = self._bucket
-        while True:
-            events = self.poll(limit)
-            if events or self._store._closed:
-                return events
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            bucket.waiters.append(waiter)
-            await waiter
-
-    def poll(self, limit: int = 1000) -> list[Event]:
-        """What is there now, without waiting."""
-        bucket = self._bucket
-        start = self._position - bucket.popped
-        if start < 0:
-            raise Compacted(self.revision, bucket.floor)
-        events = bucket.events[start : start + limit]
-        if events:
-            self._position += len(events)
-            self.revision = events[-1].revision
-        if start + limit >= len(bucket.events):
-            self.revision = max(self.revision, self._store.revision)
-        return events
