@@ -35,14 +35,11 @@ class Bucket:
         if self.records.pop(path, None) is not None:
             self._removed = True
 
-    def remember(self, event: Event) -> None:
-        self.events.append(event)
-
     def forget_oldest(self, count: int) -> list[Event]:
         gone = self.events[:count]
         del self.events[:count]
         self.popped += count
-        self.floor = gone[-1].revision
+        self.floor = max(self.floor, gone[-1].revision)
         return gone
 
     def position_after(self, revision: int) -> int:

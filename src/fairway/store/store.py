@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter, deque
 from collections.abc import Sequence
 
 from fairway.runtime.disk import Disk, InlineDisk
+from fairway.store import history
 from fairway.store.bucket import Bucket
+from fairway.store.history import History
 from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StreamRow
 from fairway.store.pending import Pending, Staged
 from fairway.store.record import (
@@ -35,9 +36,6 @@ from fairway.store.record import (
 from fairway.store.stream import Stream
 from fairway.store.watch import Watch
 
-HISTORY_EVENTS = 65_536
-HISTORY_BYTES = 64 << 20
-_HISTORY_STEP = 256
 _CEILING_STEP = 100_000
 _GARBAGE_STEP = 500
 _GARBAGE_DUE = 5_000
@@ -53,8 +51,8 @@ class Store:
         log: Log | None = None,
         disk: Disk | None = None,
         *,
-        history_events: int = HISTORY_EVENTS,
-        history_bytes: int = HISTORY_BYTES,
+        history_events: int = history.EVENTS_MAX,
+        history_bytes: int = history.BYTES_MAX,
     ) -> None:
         self._log = log
         self._disk: Disk = disk or InlineDisk()
@@ -65,17 +63,12 @@ class Store:
         self._next = 1
         self._ceiling = 1
         self._ceiling_wanted = 0
-        self._mark = 0
         self.revision = 0
         """The newest published revision."""
         self._pending: Pending | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._unlogged: dict[tuple[str, str], Row] = {}
-        self._garbage: list[int] = []
-        self._history: deque[Bucket] = deque()
-        self._history_bytes = 0
-        self._history_events_max = history_events
-        self._history_bytes_max = history_bytes
+        self._history = History(history_events, history_bytes, swept=log is not None)
         self._broken: StoreError | None = None
         self.closed = False
         self._written = 0
@@ -91,12 +84,12 @@ class Store:
     def _load(self) -> None:
         assert self._log is not None
         state = self._log.open()
-        self._mark = state.mark
+        self._history.mark = state.mark
         self._next = self._ceiling = max(state.ceiling, state.revision + 1)
         self.revision = self._next - 1
         for row in self._log.rows():
             self._replay(row, state.mark)
-        self._shorten_history()
+        self._history.shorten()
         for item in self._log.streams():
             stream = self._streams.setdefault(item.stream, Stream())
             if not stream.items:
@@ -117,9 +110,10 @@ class Store:
         if row.volatile:
             bucket.floor = self.revision  # what happened to it after its last row is unknown
         remember = record.revision > mark and not row.volatile
-        self._apply(bucket, Event(record, previous, row.deleted), remember=remember)
+        event = Event(record, previous, row.deleted)
+        self._apply(bucket, event, remember=remember)
         if not remember:
-            self._note_garbage(record, previous, row.deleted)
+            self._history.discard(event)
 
     async def close(self) -> None:
         """Everything staged is committed, volatile records too, and the exact revision is noted."""
@@ -274,7 +268,7 @@ class Store:
             while self._pending is not None:
                 pending, self._pending = self._pending, None
                 await self._commit(pending)
-                if self._pending is None and len(self._garbage) >= _GARBAGE_STEP:
+                if self._pending is None and len(self._history.garbage) >= _GARBAGE_STEP:
                     await self._commit(Pending(), forced=True)
             if self._log is not None and self._written > _TIDY_BYTES:
                 self._written = 0
@@ -304,19 +298,19 @@ class Store:
         self._ceiling = max(self._ceiling, batch.ceiling)
         self._ceiling_wanted = 0
         self._unlogged.clear()
-        del self._garbage[: len(batch.garbage)]
+        del self._history.garbage[: len(batch.garbage)]
         self._publish(pending)
 
     def _batch(self, pending: Pending) -> Batch:
         rows = list(self._unlogged.values())
         rows += [Row(event.record, event.deleted, event.revision in pending.volatile) for event in pending.events]
-        due = len(self._garbage) >= _GARBAGE_DUE or not pending.durable
+        due = len(self._history.garbage) >= _GARBAGE_DUE or not pending.durable
         return Batch(
             rows=rows,
             appended=pending.appended,
             trimmed=pending.trimmed,
-            garbage=self._garbage[:_GARBAGE_STEP] if due else (),
-            mark=self._mark,
+            garbage=self._history.garbage[:_GARBAGE_STEP] if due else (),
+            mark=self._history.mark,
             ceiling=self._ceiling_wanted,
         )
 
@@ -376,7 +370,7 @@ class Store:
                 self._streams[name].trim(upto)
         if pending.events:
             self.revision = pending.events[-1].revision
-        self._shorten_history()
+        self._history.shorten()
         if not pending.done.done():
             pending.done.set_result(None)
         for bucket in touched.values():
@@ -388,35 +382,10 @@ class Store:
         else:
             bucket.put(event.record)
         if remember:
-            bucket.remember(event)
-            self._history.append(bucket)
-            self._history_bytes += len(event.previous.value) if event.previous else 0
-
-    def _shorten_history(self) -> None:
-        while (
-            len(self._history) > self._history_events_max + _HISTORY_STEP
-            or self._history_bytes > self._history_bytes_max
-        ):
-            oldest = Counter(self._history.popleft() for _ in range(min(_HISTORY_STEP, len(self._history))))
-            for bucket, count in oldest.items():
-                self._forget(bucket, count)
-
-    def _forget(self, bucket: Bucket, count: int) -> None:
-        for event in bucket.forget_oldest(count):
-            self._mark = max(self._mark, event.revision)
-            self._history_bytes -= len(event.previous.value) if event.previous else 0
-            self._note_garbage(event.record, event.previous, event.deleted)
-
-    def _note_garbage(self, record: Record, previous: Record | None, deleted: bool) -> None:
-        if self._log is None:
-            return
-        if previous is not None:
-            self._garbage.append(previous.revision)
-        if deleted:
-            self._garbage.append(record.revision)
+            self._history.remember(bucket, event)
 
     def _bucket(self, name: str) -> Bucket:
         found = self._buckets.get(name)
         if found is None:
-            found = self._buckets[name] = Bucket(name, self._mark)
+            found = self._buckets[name] = Bucket(name, self._history.mark)
         return found
