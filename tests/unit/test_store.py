@@ -208,7 +208,7 @@ def test_volatile_writes_cost_no_commit_and_their_watchers_relist_after_a_restar
     async def body() -> None:
         store = Store(SqliteLog(tmp_path / "s.db"))
         await store.open()
-        await store.commit([put("a")])
+        await store.commit([put("a"), Put("events", "ns/0", b"{}", volatile=True)])
         commits = store.commits
         for number in range(50):
             await store.commit([Put("events", f"ns/{number}", b"{}", volatile=True)])

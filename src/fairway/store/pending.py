@@ -27,11 +27,13 @@ class Staged:
 class Pending:
     """What will be committed together."""
 
-    __slots__ = ("appended", "done", "durable", "events", "trimmed", "volatile")
+    __slots__ = ("appended", "done", "durable", "events", "newly_volatile", "trimmed", "volatile")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.volatile: set[int] = set()
+        self.newly_volatile: list[str] = []
+        """Buckets that held no volatile record before: the log is told first, for watchers after a crash."""
         self.appended: list[StreamRow] = []
         self.trimmed: list[tuple[str, int]] = []
         self.durable = False

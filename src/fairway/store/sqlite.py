@@ -57,7 +57,14 @@ class SqliteLog:
             db = self._connection
             marks = dict(db.execute(_SQL["marks"]).fetchall())
             newest = db.execute(_SQL["newest"]).fetchone()[0]
-        return State(revision=newest, mark=marks.get("mark", 0), ceiling=max(marks.get("ceiling", 1), newest + 1))
+            return State(
+                revision=newest,
+                mark=marks.get("mark", 0),
+                ceiling=max(marks.get("ceiling", 1), newest + 1),
+                number=marks.get("number", 0),
+                volatile=[bucket for (bucket,) in db.execute(_SQL["volatile"])],
+                trimmed=dict(db.execute(_SQL["trimmed"]).fetchall()),
+            )
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -126,11 +133,15 @@ class SqliteLog:
                     db.executemany(_SQL["append"], [(row.stream, row.sequence, row.data) for row in batch.appended])
                 if batch.trimmed:
                     db.executemany(_SQL["trim"], batch.trimmed)
+                    db.executemany(_SQL["set_trimmed"], batch.trimmed)
+                for bucket in batch.volatile:
+                    db.execute(_SQL["set_volatile"], (bucket,))
                 if batch.garbage:
                     db.execute(_SQL["forget"], (msgspec.json.encode(list(batch.garbage)).decode(),))
                     db.execute(_SQL["set_mark"], ("mark", batch.mark))
                 if batch.ceiling:
                     db.execute(_SQL["set_mark"], ("ceiling", batch.ceiling))
+                db.execute(_SQL["set_mark"], ("number", batch.number))
                 db.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):

@@ -17,7 +17,7 @@ from fairway.runtime.disk import Disk, InlineDisk
 from fairway.store import history
 from fairway.store.bucket import Bucket
 from fairway.store.history import History
-from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StreamRow
+from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StoreFull, StreamRow
 from fairway.store.pending import Pending, Staged
 from fairway.store.record import (
     ABSENT,
@@ -30,8 +30,9 @@ from fairway.store.record import (
     Op,
     Put,
     Record,
-    restamp,
+    Trim,
     stamp,
+    tombstone,
 )
 from fairway.store.stream import Stream
 from fairway.store.watch import Watch
@@ -39,6 +40,7 @@ from fairway.store.watch import Watch
 _CEILING_STEP = 100_000
 _GARBAGE_STEP = 500
 _GARBAGE_DUE = 5_000
+_UNLOGGED_MAX = 4_096
 _REOPEN_SECONDS = 1.0
 _TIDY_BYTES = 8 << 20
 
@@ -60,18 +62,24 @@ class Store:
         self._streams: dict[str, Stream] = {}
         self._stream_next: dict[str, int] = {}
         self._staged: dict[tuple[str, str], Event] = {}
+        self._volatile: set[str] = set()
         self._next = 1
         self._ceiling = 1
         self._ceiling_wanted = 0
         self.revision = 0
         """The newest published revision."""
         self._pending: Pending | None = None
+        self._committing: Pending | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._unlogged: dict[tuple[str, str], Row] = {}
         self._history = History(history_events, history_bytes, swept=log is not None)
         self._broken: StoreError | None = None
+        self._opened = log is None
+        self._closing = False
         self.closed = False
+        """Watchers are told that nothing more will come."""
         self._written = 0
+        self._number = 0
         self.commits = 0
         """How many commits reached the log: for metrics."""
 
@@ -80,20 +88,27 @@ class Store:
     async def open(self) -> None:
         if self._log is not None:
             await self._disk.run(self._load)
+        self._opened = True
 
     def _load(self) -> None:
         assert self._log is not None
         state = self._log.open()
         self._history.mark = state.mark
+        self._number = state.number
         self._next = self._ceiling = max(state.ceiling, state.revision + 1)
         self.revision = self._next - 1
         for row in self._log.rows():
             self._replay(row, state.mark)
+        self._volatile.update(state.volatile)
+        for name in state.volatile:
+            self._bucket(name).floor = self.revision  # what was told of it after its last row is unknown
         self._history.shorten()
+        for name, upto in state.trimmed.items():
+            self._streams[name] = Stream(upto + 1)
         for item in self._log.streams():
-            stream = self._streams.setdefault(item.stream, Stream())
-            if not stream.items:
-                stream.first = item.sequence
+            stream = self._streams.get(item.stream)
+            if stream is None:
+                stream = self._streams[item.stream] = Stream(item.sequence)
             stream.items.append(item.data)
         for name, stream in self._streams.items():
             self._stream_next[name] = stream.first + len(stream.items)
@@ -103,41 +118,45 @@ class Store:
         bucket = self._bucket(record.bucket)
         previous = bucket.records.get(record.path)
         if row.deleted and previous is not None:
-            value = restamp(previous.value, previous.revision, record.revision)
-            record = Record(
-                record.bucket, record.path, record.revision, value, previous.labels, previous.owners, previous.fields
-            )
-        if row.volatile:
-            bucket.floor = self.revision  # what happened to it after its last row is unknown
-        remember = record.revision > mark and not row.volatile
+            record = tombstone(previous, record.revision)
         event = Event(record, previous, row.deleted)
+        remember = record.revision > mark and not row.volatile
         self._apply(bucket, event, remember=remember)
         if not remember:
             self._history.discard(event)
 
     async def close(self) -> None:
         """Everything staged is committed, volatile records too, and the exact revision is noted."""
-        if self._broken is not None and self._flushing is not None:
-            self._flushing.cancel()
+        if self._closing:
+            return
+        self._closing = True
         while self._flushing is not None:
             await asyncio.wait([self._flushing])
         self.closed = True
-        if self._log is not None and self._broken is None:
-            self._ceiling_wanted = self._next
-            batch = self._batch(Pending())
-            log = self._log
-            with contextlib.suppress(StoreError):
-                await self._disk.run(lambda: log.write(batch))
-        if self._log is not None:
-            await self._disk.run(self._log.close)
-        self._disk.close()
         for bucket in self._buckets.values():
             bucket.wake()
+        log = self._log
+        if log is not None and self._opened and self._broken is None:
+            self._ceiling_wanted = self._next
+            batch = self._batch(Pending())
+            with contextlib.suppress(StoreError):
+                await self._disk.run(lambda: log.write(batch))
+        if log is not None:
+            await self._disk.run(log.close)
+        self._disk.close()
 
     @property
     def broken(self) -> str:
         """Why nothing can be written at the moment, or empty."""
         return str(self._broken or "")
+
+    @property
+    def _refusal(self) -> str | None:
+        if self._closing:
+            return "the store is closed"
+        if not self._opened:
+            return "the store is not open yet"
+        return None if self._broken is None else str(self._broken)
 
     # --- read -----------------------------------------------------------------------------------------------------
 
@@ -178,72 +197,72 @@ class Store:
 
     def stage(self, ops: Sequence[Op]) -> Staged:
         """One transaction. Raises Conflict and changes nothing if an expectation does not hold."""
-        if self.closed:
-            raise StoreBroken("the store is closed")
-        if self._broken is not None:
-            raise self._broken
-        self._check(ops)
+        if self._refusal is not None:
+            raise StoreBroken(self._refusal)
+        # All that can fail comes before anything is changed.
+        events = [self._event(op, previous) for op, previous in zip(ops, self._expected(ops), strict=True)]
         pending = self._pending
         if pending is None:
             pending = self._pending = Pending()
-        records: list[Record] = []
         sequences: list[int] = []
-        for op in ops:
-            if isinstance(op, Put):
-                records.append(self._stage_put(op, pending))
-            elif isinstance(op, Delete):
-                records.append(self._stage_delete(op, pending))
-            elif isinstance(op, Append):
+        for op, event in zip(ops, events, strict=True):
+            if isinstance(op, Append):
                 sequences.append(self._stage_append(op, pending))
-            else:
-                pending.trimmed.append((op.stream, op.upto))
-                pending.durable = True
+            elif isinstance(op, Trim):
+                self._stage_trim(op, pending)
+            elif event is not None:
+                self._stage_event(event, op.volatile, pending)
         if self._flushing is None:
             self._flush_soon()
-        return Staged(records, sequences, pending.done)
+        return Staged([event.record for event in events if event is not None], sequences, pending.done)
 
     async def commit(self, ops: Sequence[Op]) -> list[Record]:
         return await self.stage(ops).durable()
 
-    def _check(self, ops: Sequence[Op]) -> None:
-        within: dict[tuple[str, str], int] = {}
+    def _expected(self, ops: Sequence[Op]) -> list[Record | None]:
+        """What each operation changes, if it is what the operation expects."""
+        before: list[Record | None] = []
+        seen: set[tuple[str, str]] = set()
         for op in ops:
             if not isinstance(op, (Put, Delete)):
+                before.append(None)
                 continue
-            key = (op.bucket, op.path)
-            if key in within:
-                raise ValueError(f"{op.bucket} {op.path} is written twice in one transaction")
             current = self.latest(op.bucket, op.path)
             actual = current.revision if current else ABSENT
-            within[key] = actual
-            if op.expect not in (ANY, actual) or (isinstance(op, Delete) and actual == ABSENT):
+            if op.expect not in (ANY, actual) or (actual == ABSENT and isinstance(op, Delete)):
                 raise Conflict(op.bucket, op.path, op.expect, actual)
+            before.append(current)
+            if len(ops) > 1:
+                seen_before = len(seen)
+                seen.add((op.bucket, op.path))
+                if len(seen) == seen_before:
+                    raise ValueError(f"{op.bucket} {op.path} is written twice in one transaction")
+        return before
 
-    def _stage_put(self, op: Put, pending: Pending) -> Record:
-        revision = self._take_revision()
-        record = Record(
-            op.bucket, op.path, revision, stamp(op.value, revision), op.labels, op.owners, op.fields, op.writers
-        )
-        self._stage_event(Event(record, self.latest(op.bucket, op.path)), op.volatile, pending)
-        return record
-
-    def _stage_delete(self, op: Delete, pending: Pending) -> Record:
-        previous = self.latest(op.bucket, op.path)
-        assert previous is not None
-        revision = self._take_revision()
-        value = restamp(previous.value, previous.revision, revision)
-        record = Record(
-            op.bucket, op.path, revision, value, previous.labels, previous.owners, previous.fields, previous.writers
-        )
-        self._stage_event(Event(record, previous, deleted=True), op.volatile, pending)
-        return record
+    def _event(self, op: Op, previous: Record | None) -> Event | None:
+        if isinstance(op, Put):
+            revision = self._take_revision()
+            value = stamp(op.value, revision)
+            record = Record(op.bucket, op.path, revision, value, op.labels, op.owners, op.fields, op.writers)
+            return Event(record, previous)
+        if isinstance(op, Delete):
+            assert previous is not None
+            return Event(tombstone(previous, self._take_revision()), previous, deleted=True)
+        if isinstance(op, (Append, Trim)):
+            return None
+        raise TypeError(f"the store has no operation {op!r}")
 
     def _stage_event(self, event: Event, volatile: bool, pending: Pending) -> None:
+        record = event.record
         pending.events.append(event)
-        self._staged[event.record.bucket, event.record.path] = event
-        if volatile:
-            pending.volatile.add(event.revision)
-        else:
+        self._staged[record.bucket, record.path] = event
+        if not volatile:
+            pending.durable = True
+            return
+        pending.volatile.add(record.revision)
+        if record.bucket not in self._volatile:
+            self._volatile.add(record.bucket)
+            pending.newly_volatile.append(record.bucket)
             pending.durable = True
 
     def _stage_append(self, op: Append, pending: Pending) -> int:
@@ -252,6 +271,13 @@ class Store:
         pending.appended.append(StreamRow(op.stream, sequence, op.data))
         pending.durable = True
         return sequence
+
+    def _stage_trim(self, op: Trim, pending: Pending) -> None:
+        # What is appended later in the same batch has a higher number and stays.
+        upto = min(op.upto, self._stream_next.get(op.stream, 1) - 1)
+        if upto > 0:
+            pending.trimmed.append((op.stream, upto))
+            pending.durable = True
 
     def _take_revision(self) -> int:
         revision = self._next
@@ -262,38 +288,48 @@ class Store:
 
     def _flush_soon(self) -> None:
         self._flushing = asyncio.get_running_loop().create_task(self._flush())
+        self._flushing.add_done_callback(self._flushed)
 
     async def _flush(self) -> None:
-        try:
-            while self._pending is not None:
-                pending, self._pending = self._pending, None
-                await self._commit(pending)
-                if self._pending is None and len(self._history.garbage) >= _GARBAGE_STEP:
-                    await self._commit(Pending(), forced=True)
-            if self._log is not None and self._written > _TIDY_BYTES:
-                self._written = 0
-                await self._disk.run(self._log.tidy)
-        finally:
-            self._flushing = None
-            if self._pending is not None:
-                self._flush_soon()
+        while self._pending is not None:
+            self._committing, self._pending = self._pending, None
+            await self._commit(self._committing)
+            self._committing = None
+            if self._pending is None and len(self._history.garbage) >= _GARBAGE_STEP:
+                await self._commit(Pending(), housekeeping=True)
+        if self._log is not None and self._written > _TIDY_BYTES:
+            self._written = 0
+            await self._disk.run(self._log.tidy)
 
-    async def _commit(self, pending: Pending, *, forced: bool = False) -> None:
+    def _flushed(self, task: asyncio.Task[None]) -> None:
+        self._flushing = None
+        if task.cancelled() or task.exception() is not None:
+            # Stopped by someone, or by a fault of ours: what the log holds is unknown, so nothing may be built on it.
+            self._broken = StoreBroken("the store was stopped in the middle of a commit; start the node again")
+            self._abandon(self._committing, self._broken)
+            self._committing = None
+        elif self._pending is not None:
+            self._flush_soon()
+
+    async def _commit(self, pending: Pending, *, housekeeping: bool = False) -> None:
         log = self._log
         if self._next > self._ceiling:
             self._ceiling_wanted = self._next + _CEILING_STEP
-        if log is None or not (pending.durable or forced or self._ceiling_wanted):
+        due = housekeeping or self._ceiling_wanted > 0 or len(self._unlogged) >= _UNLOGGED_MAX
+        if log is None or not (pending.durable or due):
             self._keep_unlogged(pending)
             self._publish(pending)
             return
         batch = self._batch(pending)
         try:
             await self._disk.run(lambda: log.write(batch))
-        except StoreError as error:
-            if not await self._landed(batch, error):
-                self._abandon(pending, error)
+        except Exception as error:
+            if not await self._landed(log, batch, error):
+                if not housekeeping:
+                    self._abandon(pending, error)
                 return
         self.commits += 1
+        self._number = batch.number
         self._written += sum(len(row.record.value) for row in batch.rows)
         self._ceiling = max(self._ceiling, batch.ceiling)
         self._ceiling_wanted = 0
@@ -304,14 +340,18 @@ class Store:
     def _batch(self, pending: Pending) -> Batch:
         rows = list(self._unlogged.values())
         rows += [Row(event.record, event.deleted, event.revision in pending.volatile) for event in pending.events]
-        due = len(self._history.garbage) >= _GARBAGE_DUE or not pending.durable
+        garbage = self._history.garbage
+        due = len(garbage) >= _GARBAGE_DUE or not pending.durable
         return Batch(
             rows=rows,
             appended=pending.appended,
             trimmed=pending.trimmed,
-            garbage=self._history.garbage[:_GARBAGE_STEP] if due else (),
+            # More goes than comes, however large the batches are.
+            garbage=garbage[: max(_GARBAGE_STEP, 2 * len(rows))] if due else (),
             mark=self._history.mark,
             ceiling=self._ceiling_wanted,
+            number=self._number + 1,
+            volatile=pending.newly_volatile,
         )
 
     def _keep_unlogged(self, pending: Pending) -> None:
@@ -320,25 +360,24 @@ class Store:
         for event in pending.events:
             self._unlogged[event.record.bucket, event.record.path] = Row(event.record, event.deleted, volatile=True)
 
-    async def _landed(self, batch: Batch, error: StoreError) -> bool:
+    async def _landed(self, log: Log, batch: Batch, error: Exception) -> bool:
         """Whether a commit that failed in doubt is in the log after all: ask the log, however long it takes to answer."""
-        if not isinstance(error, StoreBroken) or not batch.rows:
+        if isinstance(error, StoreFull):
             return False
-        log = self._log
-        assert log is not None
-        self._broken = error
-        wanted = max(row.record.revision for row in batch.rows)
+        self._broken = _explained(error)
         while True:
             try:
                 state = await self._disk.run(log.open)
-            except StoreError as again:
-                self._broken = again
+            except Exception as again:
+                self._broken = _explained(again)
+                if self._closing:
+                    return False
                 await asyncio.sleep(_REOPEN_SECONDS)
             else:
                 self._broken = None
-                return state.revision >= wanted
+                return state.number >= batch.number
 
-    def _abandon(self, pending: Pending, error: StoreError) -> None:
+    def _abandon(self, pending: Pending | None, error: Exception) -> None:
         """Fail a batch and all that was staged on top of it; readers never saw any of it."""
         later, self._pending = self._pending, None
         for lost in (pending, later):
@@ -346,8 +385,9 @@ class Store:
                 continue
             for row in lost.appended:
                 self._stream_next[row.stream] = min(self._stream_next[row.stream], row.sequence)
+            self._volatile.difference_update(lost.newly_volatile)
             if not lost.done.done():
-                lost.done.set_exception(error)
+                lost.done.set_exception(_explained(error))
                 lost.done.exception()  # the writer may be gone; that is no reason to complain
         self._staged.clear()
 
@@ -389,3 +429,9 @@ class Store:
         if found is None:
             found = self._buckets[name] = Bucket(name, self._history.mark)
         return found
+
+
+def _explained(error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    return StoreBroken(f"a write could not be logged: {type(error).__name__}: {error}")

@@ -8,8 +8,8 @@ class Stream:
 
     __slots__ = ("first", "items")
 
-    def __init__(self) -> None:
-        self.first = 1
+    def __init__(self, first: int = 1) -> None:
+        self.first = first
         self.items: list[bytes] = []
 
     def read(self, after: int, limit: int) -> list[tuple[int, bytes]]:
