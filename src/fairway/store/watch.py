@@ -34,8 +34,11 @@ class Watch:
             if events or self._store.closed:
                 return events
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            bucket.waiters.append(waiter)
-            await waiter
+            bucket.waiters[waiter] = None
+            try:
+                await waiter
+            finally:
+                bucket.waiters.pop(waiter, None)
 
     def poll(self, limit: int = 1000) -> list[Event]:
         """What is there now, without waiting."""
