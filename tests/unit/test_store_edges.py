@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.runtime.disk import ThreadDisk
-from fairway.store import Append, Compacted, Delete, Put, Store, StoreBroken, Trim
+from fairway.store import Append, Compacted, Delete, Put, Store, StoreBroken, StoreError, Trim
+from fairway.store import sqlite as sqlite_module
 from fairway.store.bucket import Bucket
 from fairway.store.record import Record
 from fairway.store.sqlite import SqliteLog
@@ -250,3 +252,59 @@ def test_paths_are_in_order_whatever_came_and_went_since_they_were_asked_for(
         else:
             assert bucket.paths() == sorted(names)
     assert bucket.paths() == sorted(names)
+
+
+def test_the_write_ahead_log_stays_bounded_while_writers_never_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_module, "_WAL_BYTES_MAX", 1 << 20)
+
+    async def body() -> None:
+        store = Store(SqliteLog(tmp_path / "s.db"), ThreadDisk())
+        await store.open()
+        staged, largest = store.stage([put("a")]), 0
+        for number in range(60):
+            waiting, staged = staged, store.stage([put(f"{number}", "x" * 100_000)])
+            await waiting.durable()
+            largest = max(largest, (tmp_path / "s.db-wal").stat().st_size)
+        await staged.durable()
+        assert largest < 2 << 20
+        await store.close()
+
+    asyncio.run(body())
+
+
+def test_a_row_that_cannot_be_read_is_reported_with_what_to_do(tmp_path: Path) -> None:
+    async def body() -> None:
+        store = await opened(tmp_path / "s.db")
+        await store.commit([put("a")])
+        await store.close()
+        db = sqlite3.connect(tmp_path / "s.db")
+        db.execute("UPDATE log SET head = x'c1'")
+        db.commit()
+        db.close()
+        with pytest.raises(StoreBroken, match="restore it from a backup"):
+            await opened(tmp_path / "s.db")
+
+    asyncio.run(body())
+
+
+def test_a_database_with_tables_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "s.db")
+    db.execute("CREATE TABLE theirs (x)")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="another program"):
+        asyncio.run(opened(tmp_path / "s.db"))
+
+
+def test_a_second_store_on_the_same_file_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    async def body() -> None:
+        store = await opened(tmp_path / "s.db")
+        await store.commit([put("a")])
+        with pytest.raises(StoreBroken, match="in use by another process"):
+            await opened(tmp_path / "s.db")
+        await store.commit([put("b")])
+        await store.close()
+
+    asyncio.run(body())

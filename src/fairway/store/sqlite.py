@@ -7,6 +7,7 @@ loop's thread, and that costs more than the row itself.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 import sys
@@ -39,6 +40,7 @@ _EMPTY_HEAD = _encode_head(((), (), (), ""))
 class SqliteLog:
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._wal = f"{path}-wal"
         self._db: sqlite3.Connection | None = None
         self._inserts = {
             count: "INSERT INTO log (revision, flags, bucket, path, head, value) VALUES "
@@ -73,7 +75,8 @@ class SqliteLog:
         try:
             application = db.execute("PRAGMA application_id").fetchone()[0]
             version = db.execute("PRAGMA user_version").fetchone()[0]
-            if application not in (0, APPLICATION_ID):
+            ours = application == APPLICATION_ID
+            if not ours and (application or db.execute(_SQL["tables"]).fetchone()[0]):
                 raise StoreError(
                     f"{self.path} is a database of another program; choose another data folder with --data"
                 )
@@ -86,6 +89,9 @@ class SqliteLog:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA wal_autocheckpoint = 0")
+            # What a killed or failed process left in the write-ahead log may have been read from memory only: after this
+            # it is on the disk for certain.
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             db.execute("BEGIN IMMEDIATE")
             for statement in _SQL["schema"].split(";"):
                 if statement.strip():
@@ -148,6 +154,7 @@ class SqliteLog:
                     if db.in_transaction:
                         db.execute("ROLLBACK")
                 raise
+        self._checkpoint(_WAL_BYTES_MAX)
 
     def _insert(self, db: sqlite3.Connection, rows: list[Row]) -> None:
         start = 0
@@ -174,9 +181,12 @@ class SqliteLog:
 
     def tidy(self) -> None:
         """Move the write-ahead log into the database while nobody waits for a commit."""
-        wal = self.path.with_name(self.path.name + "-wal")
+        self._checkpoint(_WAL_BYTES_MAX // 8)
+
+    def _checkpoint(self, wal_bytes_max: int) -> None:
+        # A failure here has harmed nobody; if it is more than a mood, the next write will say so.
         with contextlib.suppress(sqlite3.Error, OSError):
-            if wal.stat().st_size > _WAL_BYTES_MAX // 8:
+            if os.stat(self._wal).st_size > wal_bytes_max:
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
@@ -206,6 +216,10 @@ class SqliteLog:
                     f"{self.path} is damaged ({error}); restore it from a backup, or move it away to start with an empty space"
                 ) from None
             raise StoreBroken(f"{self.path} cannot be used: {error}") from None
+        except msgspec.DecodeError as error:
+            raise StoreBroken(
+                f"{self.path} holds a row that cannot be read ({error}); restore it from a backup, or move it away to start with an empty space"
+            ) from None
 
 
 def share(labels: list[str]) -> tuple[str, ...]:

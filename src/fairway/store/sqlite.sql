@@ -33,6 +33,9 @@ SELECT revision, flags, bucket, path, head, value FROM log ORDER BY revision;
 -- name: streams
 SELECT stream, sequence, data FROM stream ORDER BY stream, sequence;
 
+-- name: tables
+SELECT count(*) FROM sqlite_master;
+
 -- name: newest
 SELECT coalesce(max(revision), 0) FROM log;
 
