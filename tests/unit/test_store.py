@@ -10,7 +10,7 @@ import pytest
 
 from fairway.runtime.disk import InlineDisk, ThreadDisk
 from fairway.store import ABSENT, Append, Compacted, Conflict, Delete, Future, Put, Store, StoreError, StoreFull, Trim
-from fairway.store.sqlite import SqliteLog
+from fairway.store.sqlite import APPLICATION_ID, SqliteLog
 
 Factory = Callable[..., Awaitable[Store]]
 
@@ -208,7 +208,7 @@ def test_volatile_writes_cost_no_commit_and_their_watchers_relist_after_a_restar
     async def body() -> None:
         store = Store(SqliteLog(tmp_path / "s.db"))
         await store.open()
-        await store.commit([put("a")])
+        await store.commit([put("a"), Put("events", "ns/0", b"{}", volatile=True)])
         commits = store.commits
         for number in range(50):
             await store.commit([Put("events", f"ns/{number}", b"{}", volatile=True)])
@@ -271,7 +271,10 @@ def test_a_full_disk_refuses_the_write_and_keeps_everything_else(tmp_path: Path)
     ("spoil", "message"),
     [
         (lambda path: path.write_bytes(b"not a database at all" * 100), "damaged"),
-        (lambda path: _sql(path, "PRAGMA user_version = 99"), "newer Fairway"),
+        (
+            lambda path: _sql(path, f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 99"),
+            "newer Fairway",
+        ),
         (lambda path: _sql(path, "PRAGMA application_id = 7"), "another program"),
     ],
 )
@@ -293,6 +296,6 @@ def _sql(path: Path, statement: str) -> None:
 
     db = sqlite3.connect(path)
     db.execute("CREATE TABLE t (x)")
-    db.execute(statement)
+    db.executescript(statement)
     db.commit()
     db.close()

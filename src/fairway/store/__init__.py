@@ -7,6 +7,7 @@ see is durable. Imports nothing of fairway but the disk of fairway.runtime.
 """
 
 from fairway.store.log import Log, Row, StoreBroken, StoreError, StoreFull
+from fairway.store.pending import Staged
 from fairway.store.record import (
     ABSENT,
     ANY,
@@ -22,7 +23,8 @@ from fairway.store.record import (
     Trim,
     restamp,
 )
-from fairway.store.store import Staged, Store, Watch
+from fairway.store.store import Store
+from fairway.store.watch import Watch
 
 __all__ = [
     "ABSENT",

@@ -19,7 +19,7 @@ class StoreFull(StoreError):
 
 
 class StoreBroken(StoreError):
-    """The log cannot be written or read."""
+    """The log cannot be written or read. Whether the write was kept is in doubt until the log answers again."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -47,7 +47,11 @@ class Batch(msgspec.Struct):
     mark: int
     """Watches from below it are refused; history from it on is complete."""
     ceiling: int
-    """No revision at or above it was ever given out; the next start begins there."""
+    """No revision at or above it was ever given out; the next start begins there. 0: as it was."""
+    number: int
+    """One more than that of the last commit: how a commit in doubt is found again."""
+    volatile: list[str]
+    """Buckets that hold volatile records from now on."""
 
 
 class State(msgspec.Struct):
@@ -56,12 +60,18 @@ class State(msgspec.Struct):
     revision: int
     mark: int
     ceiling: int
+    number: int
+    volatile: list[str]
+    trimmed: dict[str, int]
+    """How far each stream was ever trimmed: its sequence numbers go on from there, even when nothing is left of it."""
 
 
 class Log(Protocol):
     """Called from one thread at a time, never from the event loop's."""
 
-    def open(self) -> State: ...
+    def open(self) -> State:
+        """Where the log stands. Called again after an error in doubt; what it then says is durable."""
+        ...
 
     def rows(self) -> Iterator[Row]:
         """Every row, in the order of revisions."""
@@ -70,7 +80,7 @@ class Log(Protocol):
     def streams(self) -> Iterable[StreamRow]: ...
 
     def write(self, batch: Batch) -> None:
-        """Durable when it returns. Raises StoreFull or StoreBroken, and then nothing of the batch is there."""
+        """Durable when it returns. StoreFull: nothing of the batch is there. Any other error: `open` will tell by the number."""
         ...
 
     def tidy(self) -> None:

@@ -122,3 +122,9 @@ def stamp(value: bytes, revision: int) -> bytes:
 
 def restamp(value: bytes, old: int, new: int) -> bytes:
     return value.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)
+
+
+def tombstone(last: Record, revision: int) -> Record:
+    """The last state of what is deleted, under the revision of its deletion."""
+    value = restamp(last.value, last.revision, revision)
+    return Record(last.bucket, last.path, revision, value, last.labels, last.owners, last.fields, last.writers)

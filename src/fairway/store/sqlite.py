@@ -7,6 +7,7 @@ loop's thread, and that costs more than the row itself.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 import sys
@@ -39,6 +40,7 @@ _EMPTY_HEAD = _encode_head(((), (), (), ""))
 class SqliteLog:
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._wal = f"{path}-wal"
         self._db: sqlite3.Connection | None = None
         self._inserts = {
             count: "INSERT INTO log (revision, flags, bucket, path, head, value) VALUES "
@@ -57,7 +59,14 @@ class SqliteLog:
             db = self._connection
             marks = dict(db.execute(_SQL["marks"]).fetchall())
             newest = db.execute(_SQL["newest"]).fetchone()[0]
-        return State(revision=newest, mark=marks.get("mark", 0), ceiling=max(marks.get("ceiling", 1), newest + 1))
+            return State(
+                revision=newest,
+                mark=marks.get("mark", 0),
+                ceiling=max(marks.get("ceiling", 1), newest + 1),
+                number=marks.get("number", 0),
+                volatile=[bucket for (bucket,) in db.execute(_SQL["volatile"])],
+                trimmed=dict(db.execute(_SQL["trimmed"]).fetchall()),
+            )
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -66,7 +75,8 @@ class SqliteLog:
         try:
             application = db.execute("PRAGMA application_id").fetchone()[0]
             version = db.execute("PRAGMA user_version").fetchone()[0]
-            if application not in (0, APPLICATION_ID):
+            ours = application == APPLICATION_ID
+            if not ours and (application or db.execute(_SQL["tables"]).fetchone()[0]):
                 raise StoreError(
                     f"{self.path} is a database of another program; choose another data folder with --data"
                 )
@@ -79,6 +89,9 @@ class SqliteLog:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA wal_autocheckpoint = 0")
+            # What a killed or failed process left in the write-ahead log may have been read from memory only: after this
+            # it is on the disk for certain.
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             db.execute("BEGIN IMMEDIATE")
             for statement in _SQL["schema"].split(";"):
                 if statement.strip():
@@ -126,17 +139,22 @@ class SqliteLog:
                     db.executemany(_SQL["append"], [(row.stream, row.sequence, row.data) for row in batch.appended])
                 if batch.trimmed:
                     db.executemany(_SQL["trim"], batch.trimmed)
+                    db.executemany(_SQL["set_trimmed"], batch.trimmed)
+                for bucket in batch.volatile:
+                    db.execute(_SQL["set_volatile"], (bucket,))
                 if batch.garbage:
                     db.execute(_SQL["forget"], (msgspec.json.encode(list(batch.garbage)).decode(),))
                     db.execute(_SQL["set_mark"], ("mark", batch.mark))
                 if batch.ceiling:
                     db.execute(_SQL["set_mark"], ("ceiling", batch.ceiling))
+                db.execute(_SQL["set_mark"], ("number", batch.number))
                 db.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     if db.in_transaction:
                         db.execute("ROLLBACK")
                 raise
+        self._checkpoint(_WAL_BYTES_MAX)
 
     def _insert(self, db: sqlite3.Connection, rows: list[Row]) -> None:
         start = 0
@@ -163,9 +181,12 @@ class SqliteLog:
 
     def tidy(self) -> None:
         """Move the write-ahead log into the database while nobody waits for a commit."""
-        wal = self.path.with_name(self.path.name + "-wal")
+        self._checkpoint(_WAL_BYTES_MAX // 8)
+
+    def _checkpoint(self, wal_bytes_max: int) -> None:
+        # A failure here has harmed nobody; if it is more than a mood, the next write will say so.
         with contextlib.suppress(sqlite3.Error, OSError):
-            if wal.stat().st_size > _WAL_BYTES_MAX // 8:
+            if os.stat(self._wal).st_size > wal_bytes_max:
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
@@ -195,6 +216,10 @@ class SqliteLog:
                     f"{self.path} is damaged ({error}); restore it from a backup, or move it away to start with an empty space"
                 ) from None
             raise StoreBroken(f"{self.path} cannot be used: {error}") from None
+        except msgspec.DecodeError as error:
+            raise StoreBroken(
+                f"{self.path} holds a row that cannot be read ({error}); restore it from a backup, or move it away to start with an empty space"
+            ) from None
 
 
 def share(labels: list[str]) -> tuple[str, ...]:

@@ -18,6 +18,13 @@ CREATE TABLE IF NOT EXISTS mark (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS volatile (
+    bucket TEXT PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trimmed (
+    stream TEXT PRIMARY KEY,
+    upto INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- name: rows
 -- Everything, oldest first: the state is what is left after the last row of each path.
@@ -25,6 +32,9 @@ SELECT revision, flags, bucket, path, head, value FROM log ORDER BY revision;
 
 -- name: streams
 SELECT stream, sequence, data FROM stream ORDER BY stream, sequence;
+
+-- name: tables
+SELECT count(*) FROM sqlite_master;
 
 -- name: newest
 SELECT coalesce(max(revision), 0) FROM log;
@@ -34,6 +44,19 @@ SELECT name, value FROM mark;
 
 -- name: set_mark
 INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: volatile
+SELECT bucket FROM volatile ORDER BY bucket;
+
+-- name: set_volatile
+INSERT OR IGNORE INTO volatile (bucket) VALUES (?);
+
+-- name: trimmed
+SELECT stream, upto FROM trimmed;
+
+-- name: set_trimmed
+-- Sequence numbers are never used again, so how far a stream went outlives its records.
+INSERT INTO trimmed (stream, upto) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET upto = max(upto, excluded.upto);
 
 -- name: append
 INSERT INTO stream (stream, sequence, data) VALUES (?, ?, ?);

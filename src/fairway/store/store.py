@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter, deque
 from collections.abc import Sequence
 
 from fairway.runtime.disk import Disk, InlineDisk
+from fairway.store import history
 from fairway.store.bucket import Bucket
-from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StreamRow
+from fairway.store.history import History
+from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StoreFull, StreamRow
+from fairway.store.pending import Pending, Staged
 from fairway.store.record import (
     ABSENT,
     ANY,
     Append,
-    Compacted,
     Conflict,
     Delete,
     Event,
@@ -29,67 +30,19 @@ from fairway.store.record import (
     Op,
     Put,
     Record,
-    restamp,
+    Trim,
     stamp,
+    tombstone,
 )
+from fairway.store.stream import Stream
+from fairway.store.watch import Watch
 
-HISTORY_EVENTS = 65_536
-HISTORY_BYTES = 64 << 20
-_HISTORY_STEP = 256
 _CEILING_STEP = 100_000
 _GARBAGE_STEP = 500
 _GARBAGE_DUE = 5_000
+_UNLOGGED_MAX = 4_096
 _REOPEN_SECONDS = 1.0
 _TIDY_BYTES = 8 << 20
-
-
-class Staged:
-    """A write on its way: its records, and when it is durable."""
-
-    __slots__ = ("_done", "records", "sequences")
-
-    def __init__(self, records: list[Record], sequences: list[int], done: asyncio.Future[None]) -> None:
-        self.records = records
-        self.sequences = sequences
-        self._done = done
-
-    async def durable(self) -> list[Record]:
-        # The future is shared by a whole batch: a writer that gives up must not cancel the others.
-        await asyncio.shield(self._done)
-        return self.records
-
-
-class _Pending:
-    """What will be committed together."""
-
-    __slots__ = ("appended", "done", "durable", "events", "trimmed", "volatile")
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.volatile: set[int] = set()
-        self.appended: list[StreamRow] = []
-        self.trimmed: list[tuple[str, int]] = []
-        self.durable = False
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-
-class Stream:
-    """Records in order, in memory: sequence numbers start at 1 and are never reused."""
-
-    __slots__ = ("first", "items")
-
-    def __init__(self) -> None:
-        self.first = 1
-        self.items: list[bytes] = []
-
-    def read(self, after: int, limit: int) -> list[tuple[int, bytes]]:
-        start = max(0, after + 1 - self.first)
-        return [(self.first + start + index, data) for index, data in enumerate(self.items[start : start + limit])]
-
-    def trim(self, upto: int) -> None:
-        count = min(max(0, upto + 1 - self.first), len(self.items))
-        del self.items[:count]
-        self.first += count
 
 
 class Store:
@@ -100,8 +53,8 @@ class Store:
         log: Log | None = None,
         disk: Disk | None = None,
         *,
-        history_events: int = HISTORY_EVENTS,
-        history_bytes: int = HISTORY_BYTES,
+        history_events: int = history.EVENTS_MAX,
+        history_bytes: int = history.BYTES_MAX,
     ) -> None:
         self._log = log
         self._disk: Disk = disk or InlineDisk()
@@ -109,23 +62,24 @@ class Store:
         self._streams: dict[str, Stream] = {}
         self._stream_next: dict[str, int] = {}
         self._staged: dict[tuple[str, str], Event] = {}
+        self._volatile: set[str] = set()
         self._next = 1
         self._ceiling = 1
         self._ceiling_wanted = 0
-        self._mark = 0
         self.revision = 0
         """The newest published revision."""
-        self._pending: _Pending | None = None
+        self._pending: Pending | None = None
+        self._committing: Pending | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._unlogged: dict[tuple[str, str], Row] = {}
-        self._garbage: list[int] = []
-        self._history: deque[Bucket] = deque()
-        self._history_bytes = 0
-        self._history_events_max = history_events
-        self._history_bytes_max = history_bytes
+        self._history = History(history_events, history_bytes, swept=log is not None)
         self._broken: StoreError | None = None
-        self._closed = False
+        self._opened = log is None
+        self._closing = False
+        self.closed = False
+        """Watchers are told that nothing more will come."""
         self._written = 0
+        self._number = 0
         self.commits = 0
         """How many commits reached the log: for metrics."""
 
@@ -134,20 +88,27 @@ class Store:
     async def open(self) -> None:
         if self._log is not None:
             await self._disk.run(self._load)
+        self._opened = True
 
     def _load(self) -> None:
         assert self._log is not None
         state = self._log.open()
-        self._mark = state.mark
+        self._history.mark = state.mark
+        self._number = state.number
         self._next = self._ceiling = max(state.ceiling, state.revision + 1)
         self.revision = self._next - 1
         for row in self._log.rows():
             self._replay(row, state.mark)
-        self._shorten_history()
+        self._volatile.update(state.volatile)
+        for name in state.volatile:
+            self._bucket(name).floor = self.revision  # what was told of it after its last row is unknown
+        self._history.shorten()
+        for name, upto in state.trimmed.items():
+            self._streams[name] = Stream(upto + 1)
         for item in self._log.streams():
-            stream = self._streams.setdefault(item.stream, Stream())
-            if not stream.items:
-                stream.first = item.sequence
+            stream = self._streams.get(item.stream)
+            if stream is None:
+                stream = self._streams[item.stream] = Stream(item.sequence)
             stream.items.append(item.data)
         for name, stream in self._streams.items():
             self._stream_next[name] = stream.first + len(stream.items)
@@ -157,40 +118,45 @@ class Store:
         bucket = self._bucket(record.bucket)
         previous = bucket.records.get(record.path)
         if row.deleted and previous is not None:
-            value = restamp(previous.value, previous.revision, record.revision)
-            record = Record(
-                record.bucket, record.path, record.revision, value, previous.labels, previous.owners, previous.fields
-            )
-        if row.volatile:
-            bucket.floor = self.revision  # what happened to it after its last row is unknown
+            record = tombstone(previous, record.revision)
+        event = Event(record, previous, row.deleted)
         remember = record.revision > mark and not row.volatile
-        self._apply(bucket, Event(record, previous, row.deleted), remember=remember)
+        self._apply(bucket, event, remember=remember)
         if not remember:
-            self._note_garbage(record, previous, row.deleted)
+            self._history.discard(event)
 
     async def close(self) -> None:
         """Everything staged is committed, volatile records too, and the exact revision is noted."""
-        if self._broken is not None and self._flushing is not None:
-            self._flushing.cancel()
+        if self._closing:
+            return
+        self._closing = True
         while self._flushing is not None:
             await asyncio.wait([self._flushing])
-        self._closed = True
-        if self._log is not None and self._broken is None:
-            self._ceiling_wanted = self._next
-            batch = self._batch(_Pending())
-            log = self._log
-            with contextlib.suppress(StoreError):
-                await self._disk.run(lambda: log.write(batch))
-        if self._log is not None:
-            await self._disk.run(self._log.close)
-        self._disk.close()
+        self.closed = True
         for bucket in self._buckets.values():
             bucket.wake()
+        log = self._log
+        if log is not None and self._opened and self._broken is None:
+            self._ceiling_wanted = self._next
+            batch = self._batch(Pending())
+            with contextlib.suppress(StoreError):
+                await self._disk.run(lambda: log.write(batch))
+        if log is not None:
+            await self._disk.run(log.close)
+        self._disk.close()
 
     @property
     def broken(self) -> str:
         """Why nothing can be written at the moment, or empty."""
         return str(self._broken or "")
+
+    @property
+    def _refusal(self) -> str | None:
+        if self._closing:
+            return "the store is closed"
+        if not self._opened:
+            return "the store is not open yet"
+        return None if self._broken is None else str(self._broken)
 
     # --- read -----------------------------------------------------------------------------------------------------
 
@@ -231,80 +197,87 @@ class Store:
 
     def stage(self, ops: Sequence[Op]) -> Staged:
         """One transaction. Raises Conflict and changes nothing if an expectation does not hold."""
-        if self._closed:
-            raise StoreBroken("the store is closed")
-        if self._broken is not None:
-            raise self._broken
-        self._check(ops)
+        if self._refusal is not None:
+            raise StoreBroken(self._refusal)
+        # All that can fail comes before anything is changed.
+        events = [self._event(op, previous) for op, previous in zip(ops, self._expected(ops), strict=True)]
         pending = self._pending
         if pending is None:
-            pending = self._pending = _Pending()
-        records: list[Record] = []
+            pending = self._pending = Pending()
         sequences: list[int] = []
-        for op in ops:
-            if isinstance(op, Put):
-                records.append(self._stage_put(op, pending))
-            elif isinstance(op, Delete):
-                records.append(self._stage_delete(op, pending))
-            elif isinstance(op, Append):
+        for op, event in zip(ops, events, strict=True):
+            if isinstance(op, Append):
                 sequences.append(self._stage_append(op, pending))
-            else:
-                pending.trimmed.append((op.stream, op.upto))
-                pending.durable = True
+            elif isinstance(op, Trim):
+                self._stage_trim(op, pending)
+            elif event is not None:
+                self._stage_event(event, op.volatile, pending)
         if self._flushing is None:
             self._flush_soon()
-        return Staged(records, sequences, pending.done)
+        return Staged([event.record for event in events if event is not None], sequences, pending.done)
 
     async def commit(self, ops: Sequence[Op]) -> list[Record]:
         return await self.stage(ops).durable()
 
-    def _check(self, ops: Sequence[Op]) -> None:
-        within: dict[tuple[str, str], int] = {}
+    def _expected(self, ops: Sequence[Op]) -> list[Record | None]:
+        """What each operation changes, if it is what the operation expects."""
+        before: list[Record | None] = []
+        seen: set[tuple[str, str]] = set()
         for op in ops:
             if not isinstance(op, (Put, Delete)):
+                before.append(None)
                 continue
-            key = (op.bucket, op.path)
-            if key in within:
-                raise ValueError(f"{op.bucket} {op.path} is written twice in one transaction")
             current = self.latest(op.bucket, op.path)
             actual = current.revision if current else ABSENT
-            within[key] = actual
-            if op.expect not in (ANY, actual) or (isinstance(op, Delete) and actual == ABSENT):
+            if op.expect not in (ANY, actual) or (actual == ABSENT and isinstance(op, Delete)):
                 raise Conflict(op.bucket, op.path, op.expect, actual)
+            before.append(current)
+            if len(ops) > 1:
+                seen_before = len(seen)
+                seen.add((op.bucket, op.path))
+                if len(seen) == seen_before:
+                    raise ValueError(f"{op.bucket} {op.path} is written twice in one transaction")
+        return before
 
-    def _stage_put(self, op: Put, pending: _Pending) -> Record:
-        revision = self._take_revision()
-        record = Record(
-            op.bucket, op.path, revision, stamp(op.value, revision), op.labels, op.owners, op.fields, op.writers
-        )
-        self._stage_event(Event(record, self.latest(op.bucket, op.path)), op.volatile, pending)
-        return record
+    def _event(self, op: Op, previous: Record | None) -> Event | None:
+        if isinstance(op, Put):
+            revision = self._take_revision()
+            value = stamp(op.value, revision)
+            record = Record(op.bucket, op.path, revision, value, op.labels, op.owners, op.fields, op.writers)
+            return Event(record, previous)
+        if isinstance(op, Delete):
+            assert previous is not None
+            return Event(tombstone(previous, self._take_revision()), previous, deleted=True)
+        if isinstance(op, (Append, Trim)):
+            return None
+        raise TypeError(f"the store has no operation {op!r}")
 
-    def _stage_delete(self, op: Delete, pending: _Pending) -> Record:
-        previous = self.latest(op.bucket, op.path)
-        assert previous is not None
-        revision = self._take_revision()
-        value = restamp(previous.value, previous.revision, revision)
-        record = Record(
-            op.bucket, op.path, revision, value, previous.labels, previous.owners, previous.fields, previous.writers
-        )
-        self._stage_event(Event(record, previous, deleted=True), op.volatile, pending)
-        return record
-
-    def _stage_event(self, event: Event, volatile: bool, pending: _Pending) -> None:
+    def _stage_event(self, event: Event, volatile: bool, pending: Pending) -> None:
+        record = event.record
         pending.events.append(event)
-        self._staged[event.record.bucket, event.record.path] = event
-        if volatile:
-            pending.volatile.add(event.revision)
-        else:
+        self._staged[record.bucket, record.path] = event
+        if not volatile:
+            pending.durable = True
+            return
+        pending.volatile.add(record.revision)
+        if record.bucket not in self._volatile:
+            self._volatile.add(record.bucket)
+            pending.newly_volatile.append(record.bucket)
             pending.durable = True
 
-    def _stage_append(self, op: Append, pending: _Pending) -> int:
+    def _stage_append(self, op: Append, pending: Pending) -> int:
         sequence = self._stream_next.get(op.stream, 1)
         self._stream_next[op.stream] = sequence + 1
         pending.appended.append(StreamRow(op.stream, sequence, op.data))
         pending.durable = True
         return sequence
+
+    def _stage_trim(self, op: Trim, pending: Pending) -> None:
+        # What is appended later in the same batch has a higher number and stays.
+        upto = min(op.upto, self._stream_next.get(op.stream, 1) - 1)
+        if upto > 0:
+            pending.trimmed.append((op.stream, upto))
+            pending.durable = True
 
     def _take_revision(self) -> int:
         revision = self._next
@@ -315,83 +288,96 @@ class Store:
 
     def _flush_soon(self) -> None:
         self._flushing = asyncio.get_running_loop().create_task(self._flush())
+        self._flushing.add_done_callback(self._flushed)
 
     async def _flush(self) -> None:
-        try:
-            while self._pending is not None:
-                pending, self._pending = self._pending, None
-                await self._commit(pending)
-                if self._pending is None and len(self._garbage) >= _GARBAGE_STEP:
-                    await self._commit(_Pending(), forced=True)
-            if self._log is not None and self._written > _TIDY_BYTES:
-                self._written = 0
-                await self._disk.run(self._log.tidy)
-        finally:
-            self._flushing = None
-            if self._pending is not None:
-                self._flush_soon()
+        while self._pending is not None:
+            self._committing, self._pending = self._pending, None
+            await self._commit(self._committing)
+            self._committing = None
+            if self._pending is None and len(self._history.garbage) >= _GARBAGE_STEP:
+                await self._commit(Pending(), housekeeping=True)
+        if self._log is not None and self._written > _TIDY_BYTES:
+            self._written = 0
+            await self._disk.run(self._log.tidy)
 
-    async def _commit(self, pending: _Pending, *, forced: bool = False) -> None:
+    def _flushed(self, task: asyncio.Task[None]) -> None:
+        self._flushing = None
+        if task.cancelled() or task.exception() is not None:
+            # Stopped by someone, or by a fault of ours: what the log holds is unknown, so nothing may be built on it.
+            self._broken = StoreBroken("the store was stopped in the middle of a commit; start the node again")
+            self._abandon(self._committing, self._broken)
+            self._committing = None
+        elif self._pending is not None:
+            self._flush_soon()
+
+    async def _commit(self, pending: Pending, *, housekeeping: bool = False) -> None:
         log = self._log
         if self._next > self._ceiling:
             self._ceiling_wanted = self._next + _CEILING_STEP
-        if log is None or not (pending.durable or forced or self._ceiling_wanted):
+        due = housekeeping or self._ceiling_wanted > 0 or len(self._unlogged) >= _UNLOGGED_MAX
+        if log is None or not (pending.durable or due):
             self._keep_unlogged(pending)
             self._publish(pending)
             return
         batch = self._batch(pending)
         try:
             await self._disk.run(lambda: log.write(batch))
-        except StoreError as error:
-            if not await self._landed(batch, error):
-                self._abandon(pending, error)
+        except Exception as error:
+            if not await self._landed(log, batch, error):
+                if not housekeeping:
+                    self._abandon(pending, error)
                 return
         self.commits += 1
+        self._number = batch.number
         self._written += sum(len(row.record.value) for row in batch.rows)
         self._ceiling = max(self._ceiling, batch.ceiling)
         self._ceiling_wanted = 0
         self._unlogged.clear()
-        del self._garbage[: len(batch.garbage)]
+        del self._history.garbage[: len(batch.garbage)]
         self._publish(pending)
 
-    def _batch(self, pending: _Pending) -> Batch:
+    def _batch(self, pending: Pending) -> Batch:
         rows = list(self._unlogged.values())
         rows += [Row(event.record, event.deleted, event.revision in pending.volatile) for event in pending.events]
-        due = len(self._garbage) >= _GARBAGE_DUE or not pending.durable
+        garbage = self._history.garbage
+        due = len(garbage) >= _GARBAGE_DUE or not pending.durable
         return Batch(
             rows=rows,
             appended=pending.appended,
             trimmed=pending.trimmed,
-            garbage=self._garbage[:_GARBAGE_STEP] if due else (),
-            mark=self._mark,
+            # More goes than comes, however large the batches are.
+            garbage=garbage[: max(_GARBAGE_STEP, 2 * len(rows))] if due else (),
+            mark=self._history.mark,
             ceiling=self._ceiling_wanted,
+            number=self._number + 1,
+            volatile=pending.newly_volatile,
         )
 
-    def _keep_unlogged(self, pending: _Pending) -> None:
+    def _keep_unlogged(self, pending: Pending) -> None:
         if self._log is None:
             return
         for event in pending.events:
             self._unlogged[event.record.bucket, event.record.path] = Row(event.record, event.deleted, volatile=True)
 
-    async def _landed(self, batch: Batch, error: StoreError) -> bool:
+    async def _landed(self, log: Log, batch: Batch, error: Exception) -> bool:
         """Whether a commit that failed in doubt is in the log after all: ask the log, however long it takes to answer."""
-        if not isinstance(error, StoreBroken) or not batch.rows:
+        if isinstance(error, StoreFull):
             return False
-        log = self._log
-        assert log is not None
-        self._broken = error
-        wanted = max(row.record.revision for row in batch.rows)
+        self._broken = _explained(error)
         while True:
             try:
                 state = await self._disk.run(log.open)
-            except StoreError as again:
-                self._broken = again
+            except Exception as again:
+                self._broken = _explained(again)
+                if self._closing:
+                    return False
                 await asyncio.sleep(_REOPEN_SECONDS)
             else:
                 self._broken = None
-                return state.revision >= wanted
+                return state.number >= batch.number
 
-    def _abandon(self, pending: _Pending, error: StoreError) -> None:
+    def _abandon(self, pending: Pending | None, error: Exception) -> None:
         """Fail a batch and all that was staged on top of it; readers never saw any of it."""
         later, self._pending = self._pending, None
         for lost in (pending, later):
@@ -399,14 +385,15 @@ class Store:
                 continue
             for row in lost.appended:
                 self._stream_next[row.stream] = min(self._stream_next[row.stream], row.sequence)
+            self._volatile.difference_update(lost.newly_volatile)
             if not lost.done.done():
-                lost.done.set_exception(error)
+                lost.done.set_exception(_explained(error))
                 lost.done.exception()  # the writer may be gone; that is no reason to complain
         self._staged.clear()
 
     # --- publish --------------------------------------------------------------------------------------------------
 
-    def _publish(self, pending: _Pending) -> None:
+    def _publish(self, pending: Pending) -> None:
         touched: dict[str, Bucket] = {}
         for event in pending.events:
             record = event.record
@@ -423,7 +410,7 @@ class Store:
                 self._streams[name].trim(upto)
         if pending.events:
             self.revision = pending.events[-1].revision
-        self._shorten_history()
+        self._history.shorten()
         if not pending.done.done():
             pending.done.set_result(None)
         for bucket in touched.values():
@@ -435,75 +422,16 @@ class Store:
         else:
             bucket.put(event.record)
         if remember:
-            bucket.remember(event)
-            self._history.append(bucket)
-            self._history_bytes += len(event.previous.value) if event.previous else 0
-
-    def _shorten_history(self) -> None:
-        while (
-            len(self._history) > self._history_events_max + _HISTORY_STEP
-            or self._history_bytes > self._history_bytes_max
-        ):
-            oldest = Counter(self._history.popleft() for _ in range(min(_HISTORY_STEP, len(self._history))))
-            for bucket, count in oldest.items():
-                self._forget(bucket, count)
-
-    def _forget(self, bucket: Bucket, count: int) -> None:
-        for event in bucket.forget_oldest(count):
-            self._mark = max(self._mark, event.revision)
-            self._history_bytes -= len(event.previous.value) if event.previous else 0
-            self._note_garbage(event.record, event.previous, event.deleted)
-
-    def _note_garbage(self, record: Record, previous: Record | None, deleted: bool) -> None:
-        if self._log is None:
-            return
-        if previous is not None:
-            self._garbage.append(previous.revision)
-        if deleted:
-            self._garbage.append(record.revision)
+            self._history.remember(bucket, event)
 
     def _bucket(self, name: str) -> Bucket:
         found = self._buckets.get(name)
         if found is None:
-            found = self._buckets[name] = Bucket(name, self._mark)
+            found = self._buckets[name] = Bucket(name, self._history.mark)
         return found
 
 
-class Watch:
-    """A cursor into a bucket's history. `next` waits for events; Compacted says that the cursor fell out of the history."""
-
-    __slots__ = ("_bucket", "_position", "_store", "revision")
-
-    def __init__(self, store: Store, bucket: Bucket, after: int) -> None:
-        if after < bucket.floor:
-            raise Compacted(after, bucket.floor)
-        self._store = store
-        self._bucket = bucket
-        self._position = bucket.position_after(after)
-        self.revision = after
-        """All events up to this revision have been handed out."""
-
-    async def next(self, limit: int = 1000) -> list[Event]:
-        """At least one event, in order; an empty list when the store closes."""
-        bucket = self._bucket
-        while True:
-            events = self.poll(limit)
-            if events or self._store._closed:
-                return events
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            bucket.waiters.append(waiter)
-            await waiter
-
-    def poll(self, limit: int = 1000) -> list[Event]:
-        """What is there now, without waiting."""
-        bucket = self._bucket
-        start = self._position - bucket.popped
-        if start < 0:
-            raise Compacted(self.revision, bucket.floor)
-        events = bucket.events[start : start + limit]
-        if events:
-            self._position += len(events)
-            self.revision = events[-1].revision
-        if start + limit >= len(bucket.events):
-            self.revision = max(self.revision, self._store.revision)
-        return events
+def _explained(error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
+    return StoreBroken(f"a write could not be logged: {type(error).__name__}: {error}")
