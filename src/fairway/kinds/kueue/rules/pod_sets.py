@@ -51,17 +51,15 @@ def admission(workload: Workload, gates: Gates, path: str) -> list[FieldError]:
 
 def _pod_set(pod_set: PodSet, gates: Gates, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    template = pod_set.template
-    if template is not UNSET:
-        meta, spec, here = template.metadata, template.spec, f"{path}.template"
-        if gates.workload_validation_for_pod_set_metadata:
-            errors += labels.labels(pairs(meta.labels), f"{here}.metadata.labels")
-            errors += labels.annotation_keys(pairs(meta.annotations), f"{here}.metadata.annotations")
-        for index, container in enumerate(items(spec.init_containers)):
-            errors += _resources(container.resources, gates, f"{here}.spec.initContainers[{index}].resources")
-        for index, container in enumerate(items(spec.containers)):
-            errors += _resources(container.resources, gates, f"{here}.spec.containers[{index}].resources")
-        errors += _resources(spec.resources, gates, f"{here}.spec.resources")
+    meta, spec, here = pod_set.template.metadata, pod_set.template.spec, f"{path}.template"
+    if gates.workload_validation_for_pod_set_metadata:
+        errors += labels.labels(pairs(meta.labels), f"{here}.metadata.labels")
+        errors += labels.annotation_keys(pairs(meta.annotations), f"{here}.metadata.annotations")
+    for index, container in enumerate(items(spec.init_containers)):
+        errors += _resources(container.resources, gates, f"{here}.spec.initContainers[{index}].resources")
+    for index, container in enumerate(items(spec.containers)):
+        errors += _resources(container.resources, gates, f"{here}.spec.containers[{index}].resources")
+    errors += _resources(spec.resources, gates, f"{here}.spec.resources")
     if gates.tas_validate_workload_slice_size and pod_set.topology_request is not UNSET:
         errors += list(_slices(pod_set.topology_request, f"{path}.topologyRequest"))
     return errors

@@ -45,13 +45,11 @@ class TopologyRequest(Type):
     ] = UNSET
 
 
-class PodSet(Type):
+class PodSet(Type, kw_only=True):
     """Pods that are alike."""
 
     name: Opt[Annotated[PodSetName, F("name within the workload", default="main")]] = UNSET
-    template: Opt[Annotated[PodTemplateSpec, F("what each pod looks like; its requests are counted against quota")]] = (
-        UNSET
-    )
+    template: Annotated[PodTemplateSpec, F("what each pod looks like; its requests are counted against quota")]
     count: Opt[Annotated[Count, F("number of pods", default=1)]] = UNSET
     min_count: Opt[
         Annotated[Positive, F("fewest pods that are of use: fewer than count may be admitted; one pod set only")]
