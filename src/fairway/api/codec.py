@@ -204,7 +204,9 @@ def attributes(struct: type[msgspec.Struct]) -> dict[str, str]:
     return {field.encode_name: field.name for field in msgspec.structs.fields(struct)}
 
 
-class _Meta(msgspec.Struct, rename="camel", gc=False):
+class Glance(msgspec.Struct, rename="camel", gc=False):
+    """The few facts about a stored object that bookkeeping needs."""
+
     uid: str = ""
     name: str = ""
     namespace: str = ""
@@ -214,12 +216,12 @@ class _Meta(msgspec.Struct, rename="camel", gc=False):
 
 
 class _Shallow(msgspec.Struct, rename="camel", gc=False):
-    metadata: _Meta
+    metadata: Glance
 
 
 _shallow = msgspec.json.Decoder(_Shallow)
 
 
-def glance(value: bytes) -> _Meta:
-    """The few facts about a stored object that bookkeeping needs, without decoding the rest."""
+def glance(value: bytes) -> Glance:
+    """Without decoding the rest."""
     return _shallow.decode(value).metadata

@@ -326,4 +326,3 @@ async def _cached(request: Request, body: bytes, etag: str, media: str) -> None:
 
 async def _not_found(request: Request) -> None:
     await request.respond(404, b"404 page not found\n", _TEXT)
-

@@ -177,4 +177,3 @@ def _bookmark(target: Target, revision: int, *, initial_end: bool = False) -> by
         "metadata": metadata,
     }
     return b'{"type":"BOOKMARK","object":%s}\n' % encode(obj)
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairway.runtime.disk import Disk, InlineDisk
 from fairway.store import history
@@ -77,6 +77,7 @@ class Store:
         self._opened = log is None
         self._closing = False
         self.closed = False
+        self._listeners: dict[str, list[Callable[[Event], None]]] = {}
         """Watchers are told that nothing more will come."""
         self._written = 0
         self._number = 0
@@ -186,6 +187,13 @@ class Store:
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, bytes]]:
         found = self._streams.get(stream)
         return found.read(after, limit) if found else []
+
+    def listen(self, listener: Callable[[Event], None], bucket: str = "") -> None:
+        """Call a function with every event of a bucket (of all, if none is named) as it is published, before its writer is told.
+
+        For what must never lag behind the objects: indexes and the registry of kinds. A listener is quick and does not raise.
+        """
+        self._listeners.setdefault(bucket, []).append(listener)
 
     def watch(self, bucket: str, after: int) -> Watch:
         """Events of a bucket after a revision. Raises Compacted or Future at once where it can."""
@@ -403,6 +411,10 @@ class Store:
             key = (record.bucket, record.path)
             if self._staged.get(key) is event:
                 del self._staged[key]
+            for listener in self._listeners.get(record.bucket, ()):
+                listener(event)
+            for listener in self._listeners.get("", ()):
+                listener(event)
         for row in pending.appended:
             self._streams.setdefault(row.stream, Stream()).items.append(row.data)
         for name, upto in pending.trimmed:

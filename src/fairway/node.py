@@ -1,0 +1,72 @@
+"""A node: one process that serves one or more spaces. Puts the rooms together; decides nothing itself."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairway.api import bootstrap
+from fairway.api.expiry import EventExpiry
+from fairway.api.garbage import GarbageCollector
+from fairway.api.namespaces import NamespaceController
+from fairway.api.space import Space
+from fairway.kinds.builtin import KINDS
+from fairway.runtime.clock import Clock, SystemClock
+from fairway.runtime.disk import ThreadDisk
+from fairway.runtime.ids import Ids, SystemIds
+from fairway.server.app import Access, App, Served
+from fairway.store import Store
+from fairway.store.sqlite import SqliteLog
+
+
+class Node:
+    """Opens the stores of its spaces below a folder, and keeps them in order while it runs."""
+
+    def __init__(
+        self,
+        data: Path | None,
+        names: Sequence[str] = ("main",),
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        self._data = data
+        self._clock = clock or SystemClock()
+        self._ids = ids or SystemIds()
+        self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
+        self._keepers: list[GarbageCollector | NamespaceController | EventExpiry] = []
+
+    def _store(self, name: str) -> Store:
+        if self._data is None:
+            return Store()
+        folder = self._data / "spaces" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return Store(SqliteLog(folder / "store.db"), ThreadDisk(f"store-{name}"))
+
+    async def start(self, access: Sequence[Access]) -> App:
+        for space in self.spaces:
+            await space.store.open()
+            await bootstrap.ensure(space, bootstrap.namespaces())
+            self._keep(space)
+        # What was loaded stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
+        app = App([Served(space, allowed) for space, allowed in zip(self.spaces, access, strict=True)])
+        app.ready = True
+        return app
+
+    def _keep(self, space: Space) -> None:
+        garbage, namespaces, expiry = GarbageCollector(space), NamespaceController(space), EventExpiry(space)
+        garbage.load()
+        namespaces.load()
+        for keeper in (garbage, namespaces, expiry):
+            keeper.start()
+            self._keepers.append(keeper)
+
+    async def stop(self) -> None:
+        for keeper in self._keepers:
+            await keeper.stop()
+        for space in self.spaces:
+            await space.store.close()
