@@ -17,6 +17,7 @@ from fairway.api.patch.apply import Writer
 from fairway.api.request import Target
 from fairway.kinds.kind import convert
 from fairway.kinds.meta import ManagedFieldsEntry
+from fairway.kinds.schema import Node
 from fairway.kinds.types import Time
 
 _ENTRIES = list[ManagedFieldsEntry]
@@ -32,12 +33,15 @@ def add_writer(writers: str, manager: str, api_version: str, subresource: str) -
     return sys.intern("\n".join([*others[-_WRITERS_MAX + 1 :], entry]))
 
 
-def known(obj: dict[str, Any], writers: str, time: str) -> list[dict[str, Any]]:
-    """The managed fields of an object: its own, or made from what is remembered of its writers."""
-    entries: list[dict[str, Any]] = obj.get("metadata", {}).get("managedFields") or []
-    if entries:
-        return entries
-    return apply.synthesize(obj, [_writer(line, time) for line in writers.split("\n") if line])
+def with_known(obj: dict[str, Any], writers: str, node: Node) -> dict[str, Any]:
+    """An object with its managed fields: its own, or made from what is remembered of its writers."""
+    metadata = obj["metadata"]
+    if metadata.get("managedFields"):
+        return obj
+    time = metadata.get("creationTimestamp", "")
+    known = [_writer(line, time) for line in writers.split("\n") if line]
+    entries = apply.synthesize(obj, known, node, obj.get("apiVersion", ""), time)
+    return {**obj, "metadata": {**metadata, "managedFields": entries}}
 
 
 def _writer(line: str, time: str) -> Writer:

@@ -64,32 +64,28 @@ def _apply(objects: Objects, target: Target, applied: Any, options: Options) -> 
         raise bad_request("an apply patch is an object: the fields that the manager wants, and no others")
     _check_applied(target, applied)
     record = objects.store.latest(target.kind.home.bucket, target.path)
-    if record is None:
-        if target.subresource:
-            raise not_found(target.kind, target.name)
-        live: dict[str, Any] = {"metadata": {}}
-        before: list[dict[str, Any]] = []
-    else:
-        live = _live(target, record)
-        before = managed.known(live, record.writers, live["metadata"].get("creationTimestamp", ""))
+    if record is None and target.subresource:
+        raise not_found(target.kind, target.name)
+    node = target.version.node
+    live = managed.with_known(_live(target, record), record.writers, node) if record is not None else None
     try:
         merged, entries = apply.apply(
             live,
             applied,
-            before,
-            manager=options.manager,
-            api_version=target.kind.api_version(target.version.name),
-            time=objects.now(),
-            node=target.version.node,
-            force=options.force,
-            subresource=target.subresource or None,
+            options.manager,
+            target.kind.api_version(target.version.name),
+            options.force,
+            objects.now(),
+            node,
+            target.subresource,
+            ignored=("status",) if target.kind.has_status and not target.subresource else (),
         )
     except apply.Conflict as error:
         raise _conflict(error) from None
     except PatchError as error:
         raise bad_request(f"the configuration cannot be applied: {error}") from None
-    merged.setdefault("metadata", {}).pop("managedFields", None)
-    obj, warnings = codec.read(target.kind, target.version, merged, options.strictness)
+    metadata = {name: value for name, value in merged["metadata"].items() if name != "managedFields"}
+    obj, warnings = codec.read(target.kind, target.version, {**merged, "metadata": metadata}, options.strictness)
     fields = managed.entries(entries)
     if record is None:
         return objects.create_object(target, obj, options, warnings, fields)
@@ -114,7 +110,6 @@ def _check_applied(target: Target, applied: dict[str, Any]) -> None:
 
 def _conflict(error: apply.Conflict) -> ApiError:
     causes = [
-        {"reason": "FieldManagerConflict", "message": f'conflict with "{manager}" using {version}', "field": path}
-        for manager, version, path in error.causes
+        {"reason": "FieldManagerConflict", "message": cause.message, "field": cause.field} for cause in error.causes
     ]
-    return ApiError(409, "Conflict", str(error), details={"causes": causes})
+    return ApiError(409, "Conflict", error.message, details={"causes": causes})

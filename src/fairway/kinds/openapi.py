@@ -29,7 +29,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
 def openapi_schema(node: Node, ref: Ref | None = None, *, depth: int = 0) -> dict[str, Any]:
     """A node as an OpenAPI v3 schema. ref may answer with a reference for an object instead of its fields."""
     schema = _shape(node, ref, depth)
-    if node.doc:
+    if node.doc and not ("allOf" in schema and node.struct is not None and node.doc == of(node.struct).doc):
         schema["description"] = node.doc
     if node.default is not UNSET:
         schema["default"] = node.default
