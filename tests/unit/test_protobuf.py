@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairway.kinds import protobuf, schema
+from fairway.kinds.k8s.apiextensions import CustomResourceDefinition
 from fairway.kinds.k8s.batch.types import Job
 from fairway.kinds.k8s.core.config import ConfigMap, Secret
 from fairway.kinds.k8s.core.event import Event
@@ -314,3 +315,26 @@ def test_a_broken_body_is_refused_with_the_place_and_the_reason(data: bytes, say
 def test_a_kind_without_field_numbers_asks_for_json() -> None:
     with pytest.raises(ProtobufError, match="send JSON"):
         protobuf.decode(protobuf.MAGIC + chunk(2, b""), Node("object"))
+
+
+def test_the_schema_of_a_crd_is_read_keyword_by_keyword() -> None:
+    count = chunk(5, b"integer") + varint(11 << 3 | 1) + struct.pack("<d", 0.0)  # type, minimum
+    tags = chunk(5, b"array") + chunk(24, chunk(1, chunk(5, b"string")))  # items: a single schema
+    extra = chunk(5, b"object") + chunk(30, varint(1 << 3) + b"\x00")  # additionalProperties: false
+    properties = b"".join(
+        chunk(29, chunk(1, name) + chunk(2, one))
+        for name, one in ((b"count", count), (b"tags", tags), (b"extra", extra))
+    )
+    rule = chunk(44, chunk(1, b"self.count > 0"))
+    version = chunk(1, b"v1") + chunk(4, chunk(1, chunk(5, b"object") + properties + rule))
+    raw = chunk(2, chunk(7, version))
+    found = protobuf.decode(protobuf.MAGIC + chunk(2, raw), schema.of(CustomResourceDefinition))
+    assert found["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer", "minimum": 0.0},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "extra": {"type": "object", "additionalProperties": False},
+        },
+        "x-kubernetes-validations": [{"rule": "self.count > 0"}],
+    }

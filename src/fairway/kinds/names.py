@@ -12,6 +12,8 @@ SUBDOMAIN_MAX = 253
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_QUALIFIED})?"
 
@@ -19,6 +21,14 @@ _ENDS = "and must start and end with an alphanumeric character"
 _LABEL_RULE = (
     f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
     f" (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+)
+_LABEL_1035_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character,"
+    f" and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '{_LABEL_1035}')"
+)
+_CONFIG_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+    f" (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_CONFIG_KEY}')"
 )
 _SUBDOMAIN_RULE = (
     f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
@@ -34,6 +44,8 @@ _VALUE_RULE = (
 )
 
 _label = re.compile(_LABEL)
+_label_1035 = re.compile(_LABEL_1035)
+_config_key = re.compile(_CONFIG_KEY)
 _subdomain = re.compile(_SUBDOMAIN)
 _qualified = re.compile(_QUALIFIED)
 _value = re.compile(_VALUE)
@@ -41,6 +53,11 @@ _value = re.compile(_VALUE)
 
 def dns_label(text: str) -> list[str]:
     return _too_long(text, LABEL_MAX) + ([] if _label.fullmatch(text) else [_LABEL_RULE])
+
+
+def dns_1035_label(text: str) -> list[str]:
+    """A label that does not start with a digit: names of Services."""
+    return _too_long(text, LABEL_MAX) + ([] if _label_1035.fullmatch(text) else [_LABEL_1035_RULE])
 
 
 def dns_subdomain(text: str) -> list[str]:
@@ -55,6 +72,36 @@ def path_segment(text: str) -> list[str]:
 
 def label_value(text: str) -> list[str]:
     return _too_long(text, LABEL_MAX) + ([] if _value.fullmatch(text) else [_VALUE_RULE])
+
+
+def config_key(text: str) -> list[str]:
+    """A key of a ConfigMap or Secret, which may become a file name."""
+    problems = _too_long(text, SUBDOMAIN_MAX) + ([] if _config_key.fullmatch(text) else [_CONFIG_KEY_RULE])
+    if text in (".", ".."):
+        problems.append(f"must not be '{text}'")
+    elif text.startswith(".."):
+        problems.append("must not start with '..'")
+    return problems
+
+
+def port_name(text: str) -> list[str]:
+    problems = _too_long(text, 15)
+    if not re.fullmatch("[-a-z0-9]+", text):
+        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", text):
+        problems.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        problems.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        problems.append("must not begin or end with a hyphen")
+    return problems
+
+
+def env_name(text: str) -> list[str]:
+    """The name of an environment variable: any printable ASCII but the equals sign."""
+    if all(" " <= mark <= "~" and mark != "=" for mark in text):
+        return []
+    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
 
 def qualified_name(text: str) -> list[str]:

@@ -108,9 +108,10 @@ def _table(struct: StructType) -> Fields:
     for number, parent in inline.items():
         table[number] = Field("", None, _table(parent))
         inherited.update(field.encode_name for field in msgspec.structs.fields(parent))
+    written_as: dict[str, StructType] = struct.__dict__.get("PROTO_AS", {})
     for name, node in schema.of(struct).fields.items():
         if node.proto and name not in inherited:
-            table[node.proto] = Field(name, node)
+            table[node.proto] = Field(name, schema.of(written_as[name]) if name in written_as else node)
     return table
 
 
@@ -139,7 +140,7 @@ def _member(node: Node, name: str, into: dict[str, Any], value: Value, wire: int
         if item is not None:
             entries[key] = item
     elif node.type == "object":
-        _object(node, _expect(value, wire, _BYTES, path), into.setdefault(name, {}), path, depth)
+        into[name] = _object(node, _expect(value, wire, _BYTES, path), into.get(name, {}), path, depth)
     else:
         found = _scalar(node, value, wire, path)
         if found is not _ABSENT and (found or node.zero or node.type not in _DROPPED_ZEROS):
@@ -150,10 +151,14 @@ _DROPPED_ZEROS = frozenset({"string", "integer", "number", "boolean", "bytes"})
 """Plain Go fields are written even when empty; only F(zero=True) tells a zero from nothing."""
 
 
-def _object(node: Node, data: bytes, into: dict[str, Any], path: str, depth: int) -> None:
+def _object(node: Node, data: bytes, into: Any, path: str, depth: int) -> Any:
+    """A message, added to what an earlier part of it said. One that JSON writes as a single member becomes that member."""
     if node.struct is None:
         raise ProtobufError(f"{path} has no protobuf form: send JSON")
-    _message(data, _table(node.struct), into, path, depth + 1)
+    choices: tuple[str, ...] = node.struct.__dict__.get("PROTO_ONE_OF", ())
+    found: dict[str, Any] = {} if choices or not isinstance(into, dict) else into
+    _message(data, _table(node.struct), found, path, depth + 1)
+    return next((found[name] for name in choices if name in found), {}) if choices else found
 
 
 def _items(item: Node, value: Value, wire: int, path: str, depth: int) -> Iterator[Any]:
@@ -168,9 +173,7 @@ def _items(item: Node, value: Value, wire: int, path: str, depth: int) -> Iterat
 def _single(node: Node, value: Value, wire: int, path: str, depth: int) -> Any:
     """A value that stands alone: an item of a list or the value of a map."""
     if node.type == "object":
-        found: dict[str, Any] = {}
-        _object(node, _expect(value, wire, _BYTES, path), found, path, depth)
-        return found
+        return _object(node, _expect(value, wire, _BYTES, path), {}, path, depth)
     if node.type == "list":  # no list may repeat inside another, so it is wrapped in a message of its own
         assert node.item is not None
         wrapped: list[Any] = []

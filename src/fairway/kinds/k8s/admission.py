@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 from msgspec import field
 
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.columns import field as column
+from fairway.kinds.k8s.columns import selector
 from fairway.kinds.k8s.meta import Condition, LabelSelector
+from fairway.kinds.k8s.opt import items
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, Base64, F, Int32, Int64, Opt, Type
 
@@ -217,3 +224,158 @@ class MutatingAdmissionPolicyBinding(Object):
     spec: Annotated[MutatingAdmissionPolicyBindingSpec, F(proto=2)] = field(
         default_factory=MutatingAdmissionPolicyBindingSpec
     )
+
+
+UNSET_CELL = "<unset>"
+
+
+def _default_validating(new: ValidatingWebhookConfiguration, _old: ValidatingWebhookConfiguration | None) -> None:
+    for webhook in items(new.webhooks):
+        _default_webhook(webhook)
+
+
+def _default_mutating(new: MutatingWebhookConfiguration, _old: MutatingWebhookConfiguration | None) -> None:
+    for webhook in items(new.webhooks):
+        _default_webhook(webhook)
+        webhook.reinvocation_policy = webhook.reinvocation_policy or "Never"
+
+
+def _default_webhook(webhook: ValidatingWebhook | MutatingWebhook) -> None:
+    webhook.failure_policy = webhook.failure_policy or "Fail"
+    webhook.match_policy = webhook.match_policy or "Equivalent"
+    if webhook.namespace_selector is UNSET:
+        webhook.namespace_selector = LabelSelector()
+    if webhook.object_selector is UNSET:
+        webhook.object_selector = LabelSelector()
+    if webhook.timeout_seconds is UNSET:
+        webhook.timeout_seconds = 10
+    service = webhook.client_config.service
+    if service is not UNSET and service.port is UNSET:
+        service.port = 443
+    _default_rules([*items(webhook.rules)])
+
+
+def _default_rules(rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        if rule.scope is UNSET:
+            rule.scope = "*"
+
+
+def _default_match(match: Opt[MatchResources]) -> None:
+    if match is not UNSET:
+        match.match_policy = match.match_policy or "Equivalent"
+        if match.namespace_selector is UNSET:
+            match.namespace_selector = LabelSelector()
+        if match.object_selector is UNSET:
+            match.object_selector = LabelSelector()
+        _default_rules([*items(match.resource_rules), *items(match.exclude_resource_rules)])
+
+
+def _default_policy(
+    new: ValidatingAdmissionPolicy | MutatingAdmissionPolicy,
+    _old: ValidatingAdmissionPolicy | MutatingAdmissionPolicy | None,
+) -> None:
+    new.spec.failure_policy = new.spec.failure_policy or "Fail"
+    _default_match(new.spec.match_constraints)
+
+
+def _default_binding(
+    new: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding,
+    _old: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding | None,
+) -> None:
+    _default_match(new.spec.match_resources)
+
+
+def _size(name: str, path: str) -> Column:
+    return Column(name, lambda obj, _moment: len(at(obj, path) or ()), type="integer")
+
+
+def _param_kind(obj: Mapping[str, Any], _moment: Moment) -> str:
+    kind = at(obj, "spec.paramKind")
+    return UNSET_CELL if kind is None else f"{kind.get('apiVersion')}/{kind.get('kind')}"
+
+
+def _param_ref(obj: Mapping[str, Any], _moment: Moment) -> str:
+    reference = at(obj, "spec.paramRef") or {}
+    if reference.get("name"):
+        return f"{reference.get('namespace') or '*'}/{reference['name']}"
+    return selector(reference["selector"]) if "selector" in reference else UNSET_CELL
+
+
+_kind = partial(
+    Kind, group="admissionregistration.k8s.io", native=True, namespaced=False, categories=("api-extensions",)
+)
+_WEBHOOK_COLUMNS = (NAME, _size("Webhooks", "webhooks"), AGE)
+_BINDING_COLUMNS = (NAME, column("PolicyName", "spec.policyName"), Column("ParamRef", _param_ref), AGE)
+
+VALIDATING_WEBHOOKS = _kind(
+    name="ValidatingWebhookConfiguration",
+    plural="validatingwebhookconfigurations",
+    singular="validatingwebhookconfiguration",
+    versions=(Version("v1", ValidatingWebhookConfiguration, _WEBHOOK_COLUMNS),),
+    spec_fields=("webhooks",),
+    default=_default_validating,
+)
+
+MUTATING_WEBHOOKS = _kind(
+    name="MutatingWebhookConfiguration",
+    plural="mutatingwebhookconfigurations",
+    singular="mutatingwebhookconfiguration",
+    versions=(Version("v1", MutatingWebhookConfiguration, _WEBHOOK_COLUMNS),),
+    spec_fields=("webhooks",),
+    default=_default_mutating,
+)
+
+VALIDATING_POLICY = _kind(
+    name="ValidatingAdmissionPolicy",
+    plural="validatingadmissionpolicies",
+    singular="validatingadmissionpolicy",
+    versions=(
+        Version(
+            "v1",
+            ValidatingAdmissionPolicy,
+            (NAME, _size("Validations", "spec.validations"), Column("ParamKind", _param_kind), AGE),
+        ),
+    ),
+    subresources=("status",),
+    default=_default_policy,
+)
+
+VALIDATING_POLICY_BINDING = _kind(
+    name="ValidatingAdmissionPolicyBinding",
+    plural="validatingadmissionpolicybindings",
+    singular="validatingadmissionpolicybinding",
+    versions=(Version("v1", ValidatingAdmissionPolicyBinding, _BINDING_COLUMNS),),
+    default=_default_binding,
+)
+
+MUTATING_POLICY = _kind(
+    name="MutatingAdmissionPolicy",
+    plural="mutatingadmissionpolicies",
+    singular="mutatingadmissionpolicy",
+    versions=(
+        Version(
+            "v1",
+            MutatingAdmissionPolicy,
+            (NAME, _size("Mutations", "spec.mutations"), Column("ParamKind", _param_kind), AGE),
+        ),
+    ),
+    default=_default_policy,
+)
+
+MUTATING_POLICY_BINDING = _kind(
+    name="MutatingAdmissionPolicyBinding",
+    plural="mutatingadmissionpolicybindings",
+    singular="mutatingadmissionpolicybinding",
+    versions=(Version("v1", MutatingAdmissionPolicyBinding, _BINDING_COLUMNS),),
+    default=_default_binding,
+)
+
+KINDS: tuple[Kind, ...] = (
+    VALIDATING_WEBHOOKS,
+    MUTATING_WEBHOOKS,
+    VALIDATING_POLICY,
+    VALIDATING_POLICY_BINDING,
+    MUTATING_POLICY,
+    MUTATING_POLICY_BINDING,
+)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import field
 
+from fairway.kinds.columns import NAME
+from fairway.kinds.k8s.columns import CREATED
+from fairway.kinds.k8s.crd_schema import JSONSchemaProps
+from fairway.kinds.kind import Kind, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, Base64, F, Int32, Int64, Json, Opt, Time, Type
 
@@ -60,6 +66,8 @@ class CustomResourceSubresources(Type):
 
 
 class CustomResourceValidation(Type):
+    PROTO_AS: ClassVar[dict[str, type[Type]]] = {"openAPIV3Schema": JSONSchemaProps}
+
     open_api_v3_schema: Opt[Annotated[Json, F(proto=1)]] = field(default=UNSET, name="openAPIV3Schema")
 
 
@@ -124,3 +132,33 @@ class CustomResourceDefinition(Object):
     status: Annotated[CustomResourceDefinitionStatus, F(proto=3)] = field(
         default_factory=CustomResourceDefinitionStatus
     )
+
+
+def _default(new: CustomResourceDefinition, _old: CustomResourceDefinition | None) -> None:
+    names = new.spec.names
+    names.singular = names.singular or names.kind.lower()
+    names.list_kind = names.list_kind or f"{names.kind}List"
+    if new.spec.conversion is UNSET:
+        new.spec.conversion = CustomResourceConversion(strategy="None")
+    webhook = new.spec.conversion.webhook
+    if webhook is not UNSET and webhook.client_config is not UNSET:
+        service = webhook.client_config.service
+        if service is not UNSET and service.port is UNSET:
+            service.port = 443
+
+
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    group="apiextensions.k8s.io",
+    name="CustomResourceDefinition",
+    plural="customresourcedefinitions",
+    singular="customresourcedefinition",
+    versions=(Version("v1", CustomResourceDefinition, (NAME, CREATED)),),
+    namespaced=False,
+    short_names=("crd", "crds"),
+    categories=("api-extensions",),
+    subresources=("status",),
+    native=True,
+    default=_default,
+)
+
+KINDS: tuple[Kind, ...] = (CUSTOM_RESOURCE_DEFINITION,)

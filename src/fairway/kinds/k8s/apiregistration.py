@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import field
 
+from fairway.kinds import names
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, Base64, F, Int32, Opt, Time, Type
 
@@ -41,3 +47,40 @@ class APIService(Object):
 
     spec: Annotated[APIServiceSpec, F(proto=2)] = field(default_factory=APIServiceSpec)
     status: Annotated[APIServiceStatus, F(proto=3)] = field(default_factory=APIServiceStatus)
+
+
+def _default(new: APIService, _old: APIService | None) -> None:
+    service = new.spec.service
+    if service is not UNSET and service.port is UNSET:
+        service.port = 443
+
+
+def _service(obj: Mapping[str, Any], _moment: Moment) -> str:
+    service = at(obj, "spec.service")
+    return "Local" if service is None else f"{service.get('namespace')}/{service.get('name')}"
+
+
+def _available(obj: Mapping[str, Any], _moment: Moment) -> str:
+    for condition in at(obj, "status.conditions") or ():
+        if condition.get("type") == "Available":
+            status, reason = str(condition.get("status")), condition.get("reason")
+            return f"{status} ({reason})" if status != "True" and reason else status
+    return "Unknown"
+
+
+API_SERVICE = Kind(
+    group="apiregistration.k8s.io",
+    name="APIService",
+    plural="apiservices",
+    singular="apiservice",
+    versions=(Version("v1", APIService, (NAME, Column("Service", _service), Column("Available", _available), AGE)),),
+    namespaced=False,
+    categories=("api-extensions",),
+    subresources=("status",),
+    native=True,
+    spec_fields=(),
+    default=_default,
+    name_rule=names.path_segment,
+)
+
+KINDS: tuple[Kind, ...] = (API_SERVICE,)

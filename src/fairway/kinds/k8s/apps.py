@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from msgspec import field
 
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.columns import field as column
+from fairway.kinds.k8s.columns import NONE, containers, count, selects
 from fairway.kinds.k8s.core.claims import PersistentVolumeClaim
 from fairway.kinds.k8s.core.pod import PodTemplateSpec
+from fairway.kinds.k8s.core.pod_defaults import default_pod_spec
 from fairway.kinds.k8s.meta import LabelSelector
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, IntOrString, Json, Opt, Time, Type
 
@@ -206,3 +215,179 @@ class ControllerRevision(Object):
 
     data: Opt[Annotated[Json, F(proto=2)]] = UNSET
     revision: Annotated[Int64, F(proto=3)] = 0
+
+
+def _default_deployment(new: Deployment, _old: Deployment | None) -> None:
+    spec = new.spec
+    spec.replicas = 1 if spec.replicas is UNSET else spec.replicas
+    spec.strategy.type = spec.strategy.type or "RollingUpdate"
+    if spec.strategy.type == "RollingUpdate":
+        if spec.strategy.rolling_update is UNSET:
+            spec.strategy.rolling_update = RollingUpdateDeployment()
+        rolling = spec.strategy.rolling_update
+        rolling.max_unavailable = "25%" if rolling.max_unavailable is UNSET else rolling.max_unavailable
+        rolling.max_surge = "25%" if rolling.max_surge is UNSET else rolling.max_surge
+    if spec.revision_history_limit is UNSET:
+        spec.revision_history_limit = 10
+    if spec.progress_deadline_seconds is UNSET:
+        spec.progress_deadline_seconds = 600
+    default_pod_spec(spec.template.spec)
+
+
+def _default_stateful_set(new: StatefulSet, _old: StatefulSet | None) -> None:
+    spec = new.spec
+    spec.replicas = 1 if spec.replicas is UNSET else spec.replicas
+    spec.pod_management_policy = spec.pod_management_policy or "OrderedReady"
+    spec.update_strategy.type = spec.update_strategy.type or "RollingUpdate"
+    if spec.update_strategy.type == "RollingUpdate":
+        if spec.update_strategy.rolling_update is UNSET:
+            spec.update_strategy.rolling_update = RollingUpdateStatefulSetStrategy()
+        if spec.update_strategy.rolling_update.partition is UNSET:
+            spec.update_strategy.rolling_update.partition = 0
+    if spec.persistent_volume_claim_retention_policy is UNSET:
+        spec.persistent_volume_claim_retention_policy = StatefulSetPersistentVolumeClaimRetentionPolicy()
+    retention = spec.persistent_volume_claim_retention_policy
+    retention.when_deleted = retention.when_deleted or "Retain"
+    retention.when_scaled = retention.when_scaled or "Retain"
+    if spec.revision_history_limit is UNSET:
+        spec.revision_history_limit = 10
+    default_pod_spec(spec.template.spec)
+
+
+def _default_daemon_set(new: DaemonSet, _old: DaemonSet | None) -> None:
+    spec = new.spec
+    spec.update_strategy.type = spec.update_strategy.type or "RollingUpdate"
+    if spec.update_strategy.type == "RollingUpdate":
+        if spec.update_strategy.rolling_update is UNSET:
+            spec.update_strategy.rolling_update = RollingUpdateDaemonSet()
+        rolling = spec.update_strategy.rolling_update
+        rolling.max_unavailable = 1 if rolling.max_unavailable is UNSET else rolling.max_unavailable
+        rolling.max_surge = 0 if rolling.max_surge is UNSET else rolling.max_surge
+    if spec.revision_history_limit is UNSET:
+        spec.revision_history_limit = 10
+    default_pod_spec(spec.template.spec)
+
+
+def _default_replica_set(new: ReplicaSet, _old: ReplicaSet | None) -> None:
+    new.spec.replicas = 1 if new.spec.replicas is UNSET else new.spec.replicas
+    default_pod_spec(new.spec.template.spec)
+
+
+def _ready(obj: Mapping[str, Any], _moment: Moment) -> str:
+    return f"{at(obj, 'status.readyReplicas') or 0}/{at(obj, 'spec.replicas') or 0}"
+
+
+def _controller(obj: Mapping[str, Any], _moment: Moment) -> str:
+    for owner in at(obj, "metadata.ownerReferences") or ():
+        if owner.get("controller"):
+            group = str(owner.get("apiVersion", "")).rpartition("/")[0].partition(".")[0]
+            kind = str(owner.get("kind", "")).lower()
+            return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
+    return NONE
+
+
+_kind = partial(Kind, group="apps", native=True)
+
+DEPLOYMENT = _kind(
+    name="Deployment",
+    plural="deployments",
+    singular="deployment",
+    versions=(
+        Version(
+            "v1",
+            Deployment,
+            (
+                NAME,
+                Column("Ready", _ready),
+                count("Up-to-date", "status.updatedReplicas", type="string"),
+                count("Available", "status.availableReplicas", type="string"),
+                AGE,
+                *containers(),
+                selects(),
+            ),
+        ),
+    ),
+    short_names=("deploy",),
+    categories=("all",),
+    subresources=("status", "scale"),
+    default=_default_deployment,
+)
+
+STATEFUL_SET = _kind(
+    name="StatefulSet",
+    plural="statefulsets",
+    singular="statefulset",
+    versions=(Version("v1", StatefulSet, (NAME, Column("Ready", _ready), AGE, *containers())),),
+    short_names=("sts",),
+    categories=("all",),
+    subresources=("status", "scale"),
+    default=_default_stateful_set,
+)
+
+DAEMON_SET = _kind(
+    name="DaemonSet",
+    plural="daemonsets",
+    singular="daemonset",
+    versions=(
+        Version(
+            "v1",
+            DaemonSet,
+            (
+                NAME,
+                count("Desired", "status.desiredNumberScheduled"),
+                count("Current", "status.currentNumberScheduled"),
+                count("Ready", "status.numberReady"),
+                count("Up-to-date", "status.updatedNumberScheduled"),
+                count("Available", "status.numberAvailable"),
+                selects("spec.template.spec.nodeSelector", "Node Selector", wide=False),
+                AGE,
+                *containers(),
+                selects(),
+            ),
+        ),
+    ),
+    short_names=("ds",),
+    categories=("all",),
+    subresources=("status",),
+    default=_default_daemon_set,
+)
+
+REPLICA_SET = _kind(
+    name="ReplicaSet",
+    plural="replicasets",
+    singular="replicaset",
+    versions=(
+        Version(
+            "v1",
+            ReplicaSet,
+            (
+                NAME,
+                count("Desired", "spec.replicas"),
+                count("Current", "status.replicas"),
+                count("Ready", "status.readyReplicas"),
+                AGE,
+                *containers(),
+                selects(),
+            ),
+        ),
+    ),
+    short_names=("rs",),
+    categories=("all",),
+    subresources=("status", "scale"),
+    selectable=("status.replicas",),
+    default=_default_replica_set,
+)
+
+CONTROLLER_REVISION = _kind(
+    name="ControllerRevision",
+    plural="controllerrevisions",
+    singular="controllerrevision",
+    versions=(
+        Version(
+            "v1", ControllerRevision, (NAME, Column("Controller", _controller), column("Revision", "revision"), AGE)
+        ),
+    ),
+    spec_fields=(),
+)
+
+KINDS: tuple[Kind, ...] = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, REPLICA_SET, CONTROLLER_REVISION)

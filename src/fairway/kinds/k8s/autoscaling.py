@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import field
 
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.k8s.columns import NONE, UNKNOWN, count
 from fairway.kinds.k8s.meta import LabelSelector
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, Opt, Quantity, Time, Type
 
@@ -160,3 +166,85 @@ class HorizontalPodAutoscaler(Object):
 
     spec: Annotated[HorizontalPodAutoscalerSpec, F(proto=2)] = field(default_factory=HorizontalPodAutoscalerSpec)
     status: Annotated[HorizontalPodAutoscalerStatus, F(proto=3)] = field(default_factory=HorizontalPodAutoscalerStatus)
+
+
+METRICS_SHOWN = 2
+_SOURCES = {
+    "External": "external",
+    "Pods": "pods",
+    "Object": "object",
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+}
+
+
+def _default(new: HorizontalPodAutoscaler, _old: HorizontalPodAutoscaler | None) -> None:
+    spec = new.spec
+    if spec.min_replicas is UNSET:
+        spec.min_replicas = 1
+    if not spec.metrics:
+        target = MetricTarget(type="Utilization", average_utilization=80)
+        spec.metrics = [MetricSpec(type="Resource", resource=ResourceMetricSource(name="cpu", target=target))]
+
+
+def _targets(obj: Mapping[str, Any], _moment: Moment) -> str:
+    metrics, statuses = at(obj, "spec.metrics") or (), at(obj, "status.currentMetrics") or ()
+    shown = [_target(metric, statuses[index] if index < len(statuses) else {}) for index, metric in enumerate(metrics)]
+    more = f" + {len(shown) - METRICS_SHOWN} more..." if len(shown) > METRICS_SHOWN else ""
+    return (", ".join(shown[:METRICS_SHOWN]) or NONE) + more
+
+
+def _target(metric: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    source = _SOURCES.get(str(metric.get("type")))
+    if source is None:
+        return "<unknown type>"
+    wanted, current = at(metric, f"{source}.target") or {}, at(status, f"{source}.current") or {}
+    by_resource = source in ("resource", "containerResource")
+    name = f"{at(metric, f'{source}.name')}: " if by_resource else ""
+    if "averageValue" in wanted:
+        suffix = " (avg)" if source in ("external", "object") else ""
+        return f"{name}{current.get('averageValue', UNKNOWN)}/{wanted['averageValue']}{suffix}"
+    if by_resource:
+        used, aim = current.get("averageUtilization"), wanted.get("averageUtilization")
+        return f"{name}{UNKNOWN if used is None else f'{used}%'}/{'<auto>' if aim is None else f'{aim}%'}"
+    return f"{current.get('value', UNKNOWN)}/{wanted.get('value', UNKNOWN)}"
+
+
+def _reference(obj: Mapping[str, Any], _moment: Moment) -> str:
+    return f"{at(obj, 'spec.scaleTargetRef.kind')}/{at(obj, 'spec.scaleTargetRef.name')}"
+
+
+def _least(obj: Mapping[str, Any], _moment: Moment) -> str:
+    least = at(obj, "spec.minReplicas")
+    return "<unset>" if least is None else str(least)
+
+
+HORIZONTAL_POD_AUTOSCALER = Kind(
+    group="autoscaling",
+    name="HorizontalPodAutoscaler",
+    plural="horizontalpodautoscalers",
+    singular="horizontalpodautoscaler",
+    versions=(
+        Version(
+            "v2",
+            HorizontalPodAutoscaler,
+            (
+                NAME,
+                Column("Reference", _reference),
+                Column("Targets", _targets),
+                Column("MinPods", _least),
+                count("MaxPods", "spec.maxReplicas", type="string"),
+                count("Replicas", "status.currentReplicas", type="string"),
+                AGE,
+            ),
+        ),
+    ),
+    short_names=("hpa",),
+    categories=("all",),
+    subresources=("status",),
+    native=True,
+    spec_fields=(),
+    default=_default,
+)
+
+KINDS: tuple[Kind, ...] = (HORIZONTAL_POD_AUTOSCALER,)

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairway.kinds.columns import at
-from fairway.kinds.kind import Column, Moment
+from fairway.kinds.kind import Column
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"
+
+CREATED = Column("Created At", lambda obj, _moment: at(obj, "metadata.creationTimestamp"), type="date")
+"""The second column of kinds that have no table of their own."""
 
 
 def selector(value: Any) -> str:
@@ -62,6 +65,3 @@ def either(name: str, path: str, otherwise: str, *, wide: bool = False) -> Colum
 def truth(conditions: Any, kind: str) -> bool:
     """Whether a list of conditions says that this one holds."""
     return any(entry.get("type") == kind and entry.get("status") == "True" for entry in conditions or ())
-
-
-__all__ = ["NONE", "UNKNOWN", "Moment", "containers", "count", "either", "joined", "selector", "selects", "truth"]

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from msgspec import field
 
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.columns import field as column
+from fairway.kinds.k8s.columns import NONE, either
+from fairway.kinds.k8s.opt import number
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Time, Type
 
@@ -135,3 +144,85 @@ class PriorityLevelConfiguration(Object):
     status: Annotated[PriorityLevelConfigurationStatus, F(proto=3)] = field(
         default_factory=PriorityLevelConfigurationStatus
     )
+
+
+def _default_schema(new: FlowSchema, _old: FlowSchema | None) -> None:
+    new.spec.matching_precedence = new.spec.matching_precedence or 1000
+
+
+def _default_level(new: PriorityLevelConfiguration, _old: PriorityLevelConfiguration | None) -> None:
+    for share in (new.spec.limited, new.spec.exempt):
+        if share is not UNSET:
+            share.lendable_percent = number(share.lendable_percent)
+    if new.spec.exempt is not UNSET:
+        new.spec.exempt.nominal_concurrency_shares = number(new.spec.exempt.nominal_concurrency_shares)
+    if new.spec.limited is UNSET:
+        return
+    if new.spec.limited.nominal_concurrency_shares is UNSET:
+        new.spec.limited.nominal_concurrency_shares = 30
+    queuing = new.spec.limited.limit_response.queuing
+    if queuing is not UNSET:
+        queuing.queues = queuing.queues or 64
+        queuing.hand_size = queuing.hand_size or 8
+        queuing.queue_length_limit = queuing.queue_length_limit or 50
+
+
+def _missing_level(obj: Mapping[str, Any], _moment: Moment) -> str:
+    conditions = at(obj, "status.conditions") or ()
+    return next((str(one.get("status")) for one in conditions if one.get("type") == "Dangling"), "?")
+
+
+def _limit(name: str, path: str) -> Column:
+    def value(obj: Mapping[str, Any], _moment: Moment) -> Any:
+        found = at(obj, f"spec.limited.{path}")
+        return NONE if found is None else found
+
+    return Column(name, value)
+
+
+_kind = partial(Kind, group="flowcontrol.apiserver.k8s.io", native=True, namespaced=False, subresources=("status",))
+
+FLOW_SCHEMA = _kind(
+    name="FlowSchema",
+    plural="flowschemas",
+    singular="flowschema",
+    versions=(
+        Version(
+            "v1",
+            FlowSchema,
+            (
+                NAME,
+                column("PriorityLevel", "spec.priorityLevelConfiguration.name"),
+                column("MatchingPrecedence", "spec.matchingPrecedence"),
+                either("DistinguisherMethod", "spec.distinguisherMethod.type", NONE),
+                AGE,
+                Column("MissingPL", _missing_level),
+            ),
+        ),
+    ),
+    default=_default_schema,
+)
+
+PRIORITY_LEVEL = _kind(
+    name="PriorityLevelConfiguration",
+    plural="prioritylevelconfigurations",
+    singular="prioritylevelconfiguration",
+    versions=(
+        Version(
+            "v1",
+            PriorityLevelConfiguration,
+            (
+                NAME,
+                column("Type", "spec.type"),
+                _limit("NominalConcurrencyShares", "nominalConcurrencyShares"),
+                _limit("Queues", "limitResponse.queuing.queues"),
+                _limit("HandSize", "limitResponse.queuing.handSize"),
+                _limit("QueueLengthLimit", "limitResponse.queuing.queueLengthLimit"),
+                AGE,
+            ),
+        ),
+    ),
+    default=_default_level,
+)
+
+KINDS: tuple[Kind, ...] = (FLOW_SCHEMA, PRIORITY_LEVEL)

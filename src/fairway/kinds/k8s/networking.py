@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
 
 from msgspec import field
 
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.columns import field as column
+from fairway.kinds.k8s.columns import NONE, either, selects
 from fairway.kinds.k8s.core.references import TypedLocalObjectReference
 from fairway.kinds.k8s.meta import LabelSelector
+from fairway.kinds.k8s.opt import items
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, IntOrString, Opt, Type
 
@@ -143,3 +150,105 @@ class IngressClass(Object):
     """Who implements an Ingress. Kept as written."""
 
     spec: Annotated[IngressClassSpec, F(proto=2)] = field(default_factory=IngressClassSpec)
+
+
+HOSTS_SHOWN = 3
+DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
+
+
+def _default_policy(new: NetworkPolicy, _old: NetworkPolicy | None) -> None:
+    spec = new.spec
+    ports = [port for rule in items(spec.ingress) for port in items(rule.ports)]
+    ports += [port for rule in items(spec.egress) for port in items(rule.ports)]
+    for port in ports:
+        port.protocol = "TCP" if port.protocol is UNSET else port.protocol
+    if not items(spec.policy_types):
+        spec.policy_types = ["Ingress", "Egress"] if items(spec.egress) else ["Ingress"]
+
+
+def _default_class(new: IngressClass, _old: IngressClass | None) -> None:
+    parameters = new.spec.parameters
+    if parameters is not UNSET and parameters.scope is UNSET:
+        parameters.scope = "Cluster"
+
+
+def _hosts(obj: Mapping[str, Any], _moment: Moment) -> str:
+    rules = at(obj, "spec.rules") or ()
+    hosts = [rule["host"] for rule in rules if rule.get("host")]
+    if len(hosts) > HOSTS_SHOWN:
+        return f"{','.join(hosts[:HOSTS_SHOWN])} + {len(rules) - HOSTS_SHOWN} more..."
+    return ",".join(hosts) or "*"
+
+
+def _addresses(obj: Mapping[str, Any], _moment: Moment) -> str:
+    points = at(obj, "status.loadBalancer.ingress") or ()
+    return ",".join(sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""}))
+
+
+def _class_name(obj: Mapping[str, Any], _moment: Moment) -> str:
+    default = (at(obj, "metadata.annotations") or {}).get(DEFAULT_CLASS) == "true"
+    return f"{at(obj, 'metadata.name')}{' (default)' if default else ''}"
+
+
+def _parameters(obj: Mapping[str, Any], _moment: Moment) -> str:
+    parameters = at(obj, "spec.parameters")
+    if parameters is None:
+        return NONE
+    group = f".{parameters['apiGroup']}" if "apiGroup" in parameters else ""
+    return f"{parameters.get('kind')}{group}/{parameters.get('name')}"
+
+
+_kind = partial(Kind, group="networking.k8s.io", native=True)
+
+NETWORK_POLICY = _kind(
+    name="NetworkPolicy",
+    plural="networkpolicies",
+    singular="networkpolicy",
+    versions=(Version("v1", NetworkPolicy, (NAME, selects("spec.podSelector", "Pod-Selector", wide=False), AGE)),),
+    short_names=("netpol",),
+    default=_default_policy,
+)
+
+INGRESS = _kind(
+    name="Ingress",
+    plural="ingresses",
+    singular="ingress",
+    versions=(
+        Version(
+            "v1",
+            Ingress,
+            (
+                NAME,
+                either("Class", "spec.ingressClassName", NONE),
+                Column("Hosts", _hosts),
+                Column("Address", _addresses),
+                Column("Ports", lambda obj, _moment: "80, 443" if at(obj, "spec.tls") else "80"),
+                AGE,
+            ),
+        ),
+    ),
+    short_names=("ing",),
+    subresources=("status",),
+)
+
+INGRESS_CLASS = _kind(
+    name="IngressClass",
+    plural="ingressclasses",
+    singular="ingressclass",
+    versions=(
+        Version(
+            "v1",
+            IngressClass,
+            (
+                Column("Name", _class_name, format="name"),
+                column("Controller", "spec.controller"),
+                Column("Parameters", _parameters),
+                AGE,
+            ),
+        ),
+    ),
+    namespaced=False,
+    default=_default_class,
+)
+
+KINDS: tuple[Kind, ...] = (NETWORK_POLICY, INGRESS, INGRESS_CLASS)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import field
 
+from fairway.kinds.columns import AGE, NAME, at
+from fairway.kinds.errors import FieldError, invalid
+from fairway.kinds.k8s.columns import count
 from fairway.kinds.k8s.meta import Condition, LabelSelector
+from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, IntOrString, Opt, Time, Type
 
@@ -31,3 +38,44 @@ class PodDisruptionBudget(Object):
 
     spec: Annotated[PodDisruptionBudgetSpec, F(proto=2)] = field(default_factory=PodDisruptionBudgetSpec)
     status: Annotated[PodDisruptionBudgetStatus, F(proto=3)] = field(default_factory=PodDisruptionBudgetStatus)
+
+
+def _validate(new: PodDisruptionBudget, _old: PodDisruptionBudget | None) -> list[FieldError]:
+    if new.spec.min_available is not UNSET and new.spec.max_unavailable is not UNSET:
+        return [invalid("spec", new.spec, "minAvailable and maxUnavailable cannot be both set")]
+    return []
+
+
+def _amount(name: str, path: str) -> Column:
+    def value(obj: Mapping[str, Any], _moment: Moment) -> str:
+        amount = at(obj, path)
+        return "N/A" if amount is None else str(amount)
+
+    return Column(name, value)
+
+
+POD_DISRUPTION_BUDGET = Kind(
+    group="policy",
+    name="PodDisruptionBudget",
+    plural="poddisruptionbudgets",
+    singular="poddisruptionbudget",
+    versions=(
+        Version(
+            "v1",
+            PodDisruptionBudget,
+            (
+                NAME,
+                _amount("Min Available", "spec.minAvailable"),
+                _amount("Max Unavailable", "spec.maxUnavailable"),
+                count("Allowed Disruptions", "status.disruptionsAllowed"),
+                AGE,
+            ),
+        ),
+    ),
+    short_names=("pdb",),
+    subresources=("status",),
+    native=True,
+    validate=_validate,
+)
+
+KINDS: tuple[Kind, ...] = (POD_DISRUPTION_BUDGET,)

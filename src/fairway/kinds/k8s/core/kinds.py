@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairway.kinds import names
 from fairway.kinds.k8s.core import columns, defaults, pod_columns, pod_defaults
 from fairway.kinds.k8s.core.config import ConfigMap, Secret, ServiceAccount
 from fairway.kinds.k8s.core.event import Event
@@ -23,6 +24,7 @@ NAMESPACE = Kind(
     selectable=("status.phase",),
     spec_fields=(),
     prepare=defaults.prepare_namespace,
+    name_rule=names.dns_label,
 )
 
 POD = Kind(
