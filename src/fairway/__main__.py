@@ -1,0 +1,5 @@
+import sys
+
+from fairway.cli.main import app
+
+sys.exit(app())

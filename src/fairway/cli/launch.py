@@ -1,0 +1,102 @@
+"""The launcher's process when it is detached from the terminal; `fairway up` without --detach runs the same launcher itself.
+
+`python -m fairway.cli.launch --data DIR --report-fd N [--host ADDR] [--port N] [--no-tls]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import site
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import fairway
+from fairway.runtime import sockets
+from fairway.runtime.datadir import DataDir
+from fairway.runtime.launcher import LaunchConfig, Launcher
+from fairway.runtime.logfile import RotatingFile
+from fairway.runtime.status import Event, Fatal, Problem, Ready, Reporter
+
+
+def python(module: str) -> list[str]:
+    """How to run one of our modules. -P: files in the folder where a person happens to be must not pass for ours."""
+    return [sys.executable, "-P", "-m", module]
+
+
+def environment() -> dict[str, str]:
+    """The environment in which `python` finds the same Fairway as this process did, installed or not."""
+    result = dict(os.environ)
+    root = str(Path(fairway.__file__).parent.parent)
+    if root not in (*site.getsitepackages(), site.getusersitepackages()):
+        result["PYTHONPATH"] = os.pathsep.join(filter(None, (root, result.get("PYTHONPATH"))))
+    return result
+
+
+def launch_config(*, data: DataDir, host: str, port: int | None, tls: bool, detached: bool) -> LaunchConfig:
+    return LaunchConfig(
+        data=data,
+        node_command=python("fairway.cli.node"),
+        node_environment=environment(),
+        host=host,
+        port=port,
+        tls=tls,
+        log_to_file=detached,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _parse(argv)
+    os.set_inheritable(arguments.report_fd, False)
+    os.chdir("/")
+    reporter = Reporter(arguments.report_fd)
+    data = DataDir.at(arguments.data)
+
+    def notify(event: Event) -> None:
+        reporter.send(event)
+        if isinstance(event, Ready):
+            reporter.close()
+
+    config = launch_config(data=data, host=arguments.host, port=arguments.port, tls=not arguments.no_tls, detached=True)
+    try:
+        asyncio.run(Launcher(config, notify).run())
+    except Problem as problem:
+        reporter.send(Fatal(problem.message, problem.remedy))
+        _log(data, f"launcher: {problem}\n")
+        return 1
+    except Exception as error:
+        reporter.send(
+            Fatal(f"the launcher failed: {type(error).__name__}: {error}", f"{data.log_file} has the details")
+        )
+        _log(data, traceback.format_exc())
+        return 1
+    return 0
+
+
+def _log(data: DataDir, text: str) -> None:
+    """Last words, for whoever looks later: by now nobody may listen on the pipe."""
+    try:
+        file = RotatingFile(data.log_file)
+    except OSError:
+        return
+    file.write(text.encode())
+    file.close()
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="fairway.cli.launch", description="Keeps a node up; started by `fairway up --detach`."
+    )
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--report-fd", type=int, required=True)
+    parser.add_argument("--host", default=sockets.LOOPBACK)
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--no-tls", action="store_true")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""up, down and status."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.status import Status
+
+from fairway.cli import launch, options
+from fairway.cli.output import Output, console, note, say, show_json
+from fairway.kinds.columns import duration
+from fairway.runtime import process, sockets
+from fairway.runtime.datadir import DataDir, LauncherState, default_path
+from fairway.runtime.launcher import Launcher
+from fairway.runtime.status import Event, Fatal, Notice, Problem, Progress, Ready, decode
+
+NOT_RUNNING = 3
+_STOP_TIMEOUT_S = 30.0
+_STARTING = "starting …"
+
+
+def up(
+    data: options.Data = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="N",
+            help="Where to listen. 0 picks a free port. The folder remembers; a new one takes 7443.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDR", help="Listen on this address, for others to reach; 0.0.0.0 is all of them.")
+    ] = sockets.LOOPBACK,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once it serves, and keep it running.")] = False,
+    no_tls: Annotated[
+        bool, typer.Option("--no-tls", help="No encryption. For benchmarks only: kubectl sends no token without it.")
+    ] = False,
+    output: options.Format = Output.TEXT,
+) -> None:
+    """Start Fairway and keep it running.
+
+    Everything it keeps is in one folder. It stays up through crashes of its own; Ctrl-C, or fairway down, stops it.
+    """
+    folder = DataDir.at(data)
+    if not sockets.is_loopback(host):
+        note(f"note: others can reach Fairway on {host}; they need a token (fairway token create)")
+    if no_tls:
+        note("note: no encryption (--no-tls): for benchmarks only, tokens and data can be read on the way")
+    with _progress() as progress:
+        if detach:
+            _start_detached(folder, host, port, not no_tls, progress)
+            progress.stop()
+            _welcome(folder, output, detached=True)
+            return
+        config = launch.launch_config(data=folder, host=host, port=port, tls=not no_tls, detached=False)
+        asyncio.run(Launcher(config, _Terminal(folder, output, progress)).run())
+    note("stopped")
+
+
+def down(data: options.Data = None, output: options.Format = Output.TEXT) -> None:
+    """Stop Fairway, and wait until it is gone."""
+    folder = DataDir.at(data)
+    state = folder.running()
+    if state is not None:
+        _stop(state)
+    if output is Output.JSON:
+        show_json({"data": str(folder.path), "stopped": state is not None, "pid": state.pid if state else None})
+    elif state is None:
+        say(f"nothing is running in {folder.path}")
+    else:
+        say(f"stopped (pid {state.pid}, data in {folder.path})")
+
+
+def status(data: options.Data = None, output: options.Format = Output.TEXT) -> None:
+    """Show whether and where Fairway runs. Exit code 3 when it does not."""
+    folder = DataDir.at(data)
+    state = folder.running()
+    if output is Output.JSON:
+        show_json(describe(folder, state))
+    elif state is None:
+        say(f"nothing is running in {folder.path}")
+        note(f"start it with: {_command('up', folder)}")
+    else:
+        _show_status(folder, state)
+    if state is None:
+        raise typer.Exit(NOT_RUNNING)
+
+
+def describe(folder: DataDir, state: LauncherState | None) -> dict[str, object]:
+    if state is None:
+        return {"running": False, "data": str(folder.path)}
+    return {
+        "running": True,
+        "phase": state.phase,
+        "pid": state.pid,
+        "nodePid": state.node_pid or None,
+        "host": state.host,
+        "port": state.port,
+        "address": state.url,
+        "tls": state.tls,
+        "version": state.version,
+        "uptimeSeconds": round(_uptime_s(state), 3),
+        "restarts": state.restarts,
+        "data": str(folder.path),
+        "kubeconfig": str(folder.kubeconfig),
+        "log": str(folder.log_file),
+        "spaces": [{"name": space.name, "context": space.context} for space in state.spaces],
+    }
+
+
+def _show_status(folder: DataDir, state: LauncherState) -> None:
+    rows = [
+        ("Fairway", f"{state.version} {state.phase}"),
+        ("Address", state.url),
+        ("Up for", duration(_uptime_s(state))),
+        ("Process", f"launcher {state.pid}, node {state.node_pid or '–'}"),
+        ("Restarts", str(state.restarts)),
+        ("Data", str(folder.path)),
+        ("Kubeconfig", str(folder.kubeconfig)),
+    ]
+    rows += [("Space", f"{space.name} (context {space.context})") for space in state.spaces]
+    for name, value in rows:
+        say(f"{name:<11} {value}")
+
+
+def _uptime_s(state: LauncherState) -> float:
+    return max(0.0, time.time() - state.started_at) if state.started_at else 0.0
+
+
+def _stop(state: LauncherState) -> None:
+    try:
+        process.send(state.pid, state.identity, signal.SIGTERM)
+    except PermissionError as error:
+        raise Problem(f"not allowed to stop pid {state.pid}: it is another user's", "stop it as that user") from error
+    if not process.wait_until(lambda: not process.same(state.pid, state.identity), _STOP_TIMEOUT_S):
+        raise Problem(
+            f"the launcher (pid {state.pid}) did not stop within {_STOP_TIMEOUT_S:.0f} s",
+            f"end it with: kill -9 {state.pid} (its node follows; nothing acknowledged is lost)",
+        )
+
+
+def _start_detached(folder: DataDir, host: str, port: int | None, tls: bool, progress: Status) -> None:
+    read_fd, write_fd = os.pipe()
+    command = [*launch.python("fairway.cli.launch"), "--data", str(folder.path), "--host", host]
+    command += ["--report-fd", str(write_fd)]
+    command += ["--port", str(port)] if port is not None else []
+    command += [] if tls else ["--no-tls"]
+    launcher = subprocess.Popen(
+        command,
+        pass_fds=[write_fd],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=launch.environment(),
+        start_new_session=True,
+    )
+    os.close(write_fd)
+    try:
+        with os.fdopen(read_fd, "rb") as report:
+            for line in report:
+                if _follow(decode(line), progress):
+                    return
+    except KeyboardInterrupt:
+        launcher.terminate()
+        launcher.wait()
+        raise
+    raise Problem(
+        f"the launcher {process.describe_exit(launcher.wait())} without a word", "try without --detach to see why"
+    )
+
+
+def _follow(event: Event | None, progress: Status) -> bool:
+    """Shows an event of the start. Whether it is over."""
+    if isinstance(event, Fatal):
+        raise Problem(event.message, event.remedy)
+    if isinstance(event, Progress | Notice):
+        progress.update(event.message)
+    return isinstance(event, Ready)
+
+
+class _Terminal:
+    """Shows a launcher's events on the terminal that it runs in."""
+
+    def __init__(self, folder: DataDir, output: Output, progress: Status) -> None:
+        self._folder = folder
+        self._output = output
+        self._progress = progress
+        self._welcomed = False
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Ready) and not self._welcomed:
+            self._welcomed = True
+            self._progress.stop()
+            _welcome(self._folder, self._output, detached=False)
+        elif isinstance(event, Ready):
+            note("serving again")
+        elif isinstance(event, Progress) and not self._welcomed:
+            self._progress.update(event.message)
+        elif isinstance(event, Notice):
+            note(event.message)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Status]:
+    with console(stderr=True).status(_STARTING) as shown:
+        yield shown
+
+
+def _welcome(folder: DataDir, output: Output, *, detached: bool) -> None:
+    state = folder.running()
+    if output is Output.JSON:
+        show_json(describe(folder, state))
+        return
+    assert state is not None, "it just said that it serves"
+    say(f"Fairway {state.version} is up at {state.url}")
+    say(f"Its data is in {folder.path}", style="dim")
+    say()
+    say("Talk to it with kubectl:")
+    say(f"  export KUBECONFIG={shlex.quote(str(folder.kubeconfig))}")
+    say("  kubectl get nodes")
+    say("  kubectl api-resources")
+    say()
+    say(
+        f"{_command('status', folder)} shows it, {_command('down', folder)} stops it."
+        if detached
+        else "Ctrl-C stops it."
+    )
+
+
+def _command(name: str, folder: DataDir) -> str:
+    """A command as it has to be typed for this folder."""
+    return (
+        f"fairway {name}"
+        if folder.path == default_path(os.environ)
+        else f"fairway {name} --data {shlex.quote(str(folder.path))}"
+    )
