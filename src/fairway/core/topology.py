@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Domain(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Domain:
     values: tuple[str, ...]
     count: int
 

@@ -273,7 +273,8 @@ class Assigner:
                 original = self._slice_elsewhere(flavor, members, resource)
                 if original is not None:
                     grade = WORST
-                    attempt.reasons.append(SliceElsewhere(flavor, original))
+                    if not attempt.reasons:
+                        attempt.reasons.append(SliceElsewhere(flavor, original))
                     attempt.no_fit = worst(attempt.no_fit, NoFit.NO_MATCHING_FLAVOR)
                 else:
                     amount -= sum(self._replaced[index].amounts.get(resource, 0) for index in members)
