@@ -22,7 +22,9 @@ class World:
 
     def __init__(self, vector: Json) -> None:
         self.vector = vector
-        self.config: Json = vector.get("config") or {}
+        self.config: Json = dict(vector.get("config") or {})
+        if isinstance(self.config.get("admissionFairSharing"), bool):
+            self.config["admissionFairSharing"] = {} if self.config["admissionFairSharing"] else None
         self.gates: dict[str, bool] = self.config.get("featureGates") or {}
         self.settings: Settings = compiler.settings(self.gates, self.config)
         self.objects: list[Json] = vector.get("objects") or []
