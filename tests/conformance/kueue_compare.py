@@ -7,12 +7,12 @@ from typing import Any
 from tests.conformance.kueue_world import Json, check, same_quantity
 
 
-def check_workloads(actual: list[Json], expected: list[Json]) -> None:
+def check_workloads(actual: list[Json], expected: list[Json], ignored: set[str] = frozenset()) -> None:  # type: ignore[assignment]
     ours = {_key(obj): obj for obj in actual}
     theirs = {_key(obj): obj for obj in expected}
     check(sorted(ours), sorted(theirs), "workloads")
     for key, want in theirs.items():
-        _check_same(_normal(ours[key]), _normal(want), key)
+        _check_same(_normal(ours[key], ignored), _normal(want, ignored), key)
 
 
 def check_admission(actual: Json, expected: Json, what: str) -> None:
@@ -23,7 +23,7 @@ def _key(obj: Json) -> str:
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata'].get('name', '')}"
 
 
-def _normal(obj: Json) -> Json:
+def _normal(obj: Json, ignored: set[str]) -> Json:
     obj = {
         "metadata": dict(obj.get("metadata") or {}),
         "spec": obj.get("spec"),
@@ -31,6 +31,8 @@ def _normal(obj: Json) -> Json:
     }
     for field in ("resourceVersion", "creationTimestamp"):
         obj["metadata"].pop(field, None)
+    if "metadata.labels" in ignored:
+        obj["metadata"].pop("labels", None)
     status = obj["status"]
     status["conditions"] = {c["type"]: {"message": "", "reason": "", **c} for c in status.get("conditions") or ()}
     status["admissionChecks"] = [

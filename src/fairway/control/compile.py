@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairway.control.conditions import find_condition, is_true
-from fairway.control.pods import NO_RULES, Json, RequestRules, Transformation, apply_rules, missing_limits, pod_requests
+from fairway.control.limits import problem
+from fairway.control.pods import NO_RULES, Json, RequestRules, Transformation, apply_rules, pod_requests
 from fairway.control.times import parse_duration, parse_time
 from fairway.core.labels import Affinity, Requirement, Selector, Taint, Toleration
 from fairway.core.model import (
@@ -46,6 +47,7 @@ REPLACEMENT_FOR = PREFIX + "workload-slice-replacement-for"
 VARIANT_PARENT = PREFIX + "concurrent-admission-parent"
 ADMISSION_GATED = PREFIX + "admission-gated-by"
 _CPU = "cpu"
+_AMOUNT_MAX = 2**63 - 1
 
 
 def amount(resource: str, text: object) -> int:
@@ -55,7 +57,7 @@ def amount(resource: str, text: object) -> int:
 
 def _scale(resource: str, nanos: int) -> int:
     unit = MILLI if resource == _CPU else NANO
-    return -(-nanos // unit) if nanos >= 0 else nanos // unit
+    return min(_AMOUNT_MAX, -(-nanos // unit)) if nanos >= 0 else nanos // unit
 
 
 def flavor(obj: Json) -> Flavor:
@@ -92,7 +94,7 @@ def queue(obj: Json) -> Queue:
         ),
         quotas=_quotas(spec.get("resourceGroups")),
         strategy=Strategy(spec.get("queueingStrategy") or "BestEffortFIFO"),
-        preemption=_preemption(spec.get("preemption") or {}),
+        preemption=_preemption(spec.get("preemption")),
         fungibility=_fungibility(spec.get("flavorFungibility") or {}),
         stop=StopPolicy(spec.get("stopPolicy") or "None"),
         weight=_weight(spec),
@@ -180,6 +182,7 @@ def workload(
     rules: RequestRules = NO_RULES,
     boosted: bool = False,
     reclaim: bool = True,
+    limit_ranges: Iterable[Json] = (),
 ) -> Workload:
     metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
     annotations = metadata.get("annotations") or {}
@@ -201,7 +204,7 @@ def workload(
         reservation=reserved,
         evicted=is_true(obj, "Evicted"),
         backoff=_backoff(obj, status),
-        traits=_traits(obj, settings, allowed),
+        traits=_traits(obj, settings, allowed, problem(obj, limit_ranges)),
     )
 
 
@@ -347,11 +350,13 @@ def _limit(resource: str, text: object) -> int | None:
     return None if text is None else amount(resource, text)
 
 
-def _preemption(spec: Json) -> Preemption:
+def _preemption(spec: Json | None) -> Preemption:
+    if spec is None:
+        return Preemption()
     borrow = spec.get("borrowWithinCohort") or {}
     return Preemption(
-        within_queue=PreemptionPolicy(spec.get("withinClusterQueue") or "Never"),
-        reclaim=PreemptionPolicy(spec.get("reclaimWithinCohort") or "Never"),
+        within_queue=PreemptionPolicy(spec.get("withinClusterQueue") or ""),
+        reclaim=PreemptionPolicy(spec.get("reclaimWithinCohort") or ""),
         borrow_lower_priority=(borrow.get("policy") or "Never") != "Never",
         borrow_priority_threshold=borrow.get("maxPriorityThreshold"),
     )
@@ -426,12 +431,12 @@ def _backoff(obj: Json, status: Json) -> Backoff | None:
     return Backoff(until=parse_time(at)) if at else None
 
 
-def _traits(obj: Json, settings: Settings, allowed: Any) -> Traits | None:
+def _traits(obj: Json, settings: Settings, allowed: Any, misconfigured: str | None) -> Traits | None:
     metadata, status = obj.get("metadata") or {}, obj.get("status") or {}
     traits = Traits(
         gate_closed=settings.preemption_gates and _has_closed_gate(obj),
         failed_checks=any(check.get("state") in ("Retry", "Rejected") for check in status.get("admissionChecks") or ()),
-        misconfigured=_misconfigured(obj),
+        misconfigured=misconfigured,
         replaces=(metadata.get("annotations") or {}).get(REPLACEMENT_FOR) if settings.slices else None,
         variant_parent=_variant_parent(metadata) if settings.variants else None,
         variant_flavor=allowed or None,
@@ -450,11 +455,3 @@ def _variant_parent(metadata: Json) -> str | None:
 def _has_closed_gate(obj: Json) -> bool:
     positions = {g["name"]: g.get("position") for g in (obj.get("status") or {}).get("preemptionGates") or ()}
     return any(positions.get(g["name"]) != "Open" for g in (obj.get("spec") or {}).get("preemptionGates") or ())
-
-
-def _misconfigured(obj: Json) -> str | None:
-    for pod_set in (obj.get("spec") or {}).get("podSets") or ():
-        spec = (pod_set.get("template") or {}).get("spec") or {}
-        for _ in missing_limits(spec):
-            return "resource requests exceed limits"
-    return None

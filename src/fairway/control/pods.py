@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,17 +80,6 @@ def _transform(requests: Nanos, transformations: Mapping[str, Transformation]) -
         _add(generated, {output: base * parse(factor).nanos // NANO for output, factor in rule.outputs.items()})
     _add(retained, {name: max(0, amount) for name, amount in generated.items()})
     return retained
-
-
-def missing_limits(spec: Json) -> Iterable[str]:
-    """Containers whose requests are above their limits, by name: no cluster would take the pod."""
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        resources = container.get("resources") or {}
-        limits = _amounts(resources.get("limits"))
-        for name, amount in _amounts(resources.get("requests")).items():
-            if name in limits and amount > limits[name]:
-                yield container.get("name", "")
-                break
 
 
 def _container(container: Json) -> Nanos:

@@ -50,6 +50,7 @@ class Strategy(Enum):
 
 
 class PreemptionPolicy(Enum):
+    UNSET = ""
     NEVER = "Never"
     LOWER_PRIORITY = "LowerPriority"
     LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
@@ -303,6 +304,7 @@ class Traits:
     variant_flavor: str | None = None
     generation: int = 0
     min_runtime: Time = 0
+    is_child: bool = False
 
 
 class Mode(IntEnum):
@@ -345,3 +347,4 @@ class Settings:
     preemption_gates: bool = False
     slices: bool = True
     topology: bool = True
+    block_admission: bool = False

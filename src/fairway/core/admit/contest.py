@@ -129,7 +129,7 @@ class Contest:
 def satisfies(preemptor: Workload, candidate: Workload, policy: PreemptionPolicy) -> bool:
     if policy is PreemptionPolicy.ANY:
         return True
-    if policy is PreemptionPolicy.NEVER:
+    if policy is PreemptionPolicy.NEVER or policy is PreemptionPolicy.UNSET:
         return False
     if preemptor.priority != candidate.priority:
         return preemptor.priority > candidate.priority

@@ -45,6 +45,16 @@ class Ledger:
             node.version += 1
         return workload
 
+    def empty(self, workload: Workload) -> None:
+        """A workload that is being replaced holds nothing any more, but is still there until it has finished."""
+        reservation = workload.reservation
+        if reservation is None or workload.key not in self.by_key:
+            return
+        node = self._tree.queues.get(reservation.queue)
+        if node is not None:
+            node.remove_all(reservation.usage)
+        reservation.usage = {}
+
     def attach(self, node: Node) -> None:
         """Account for what is already held in a queue that has just come to the tree."""
         node.usage = {}
