@@ -24,6 +24,8 @@ _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIX = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
 _EXPONENT_MAX = 30
+_BYTES = frozenset({"memory", "ephemeral-storage"})
+_UNLIMITED_FROM = 1 << 99
 
 
 class QuantityError(ValueError):
@@ -86,6 +88,16 @@ def render(nanos: int, form: Format = "decimal") -> str:
     if form == "exponent":
         return f"{value}e{exponent}" if exponent else str(value)
     return f"{value}{_DECIMAL_SUFFIX[exponent]}"
+
+
+def render_amount(resource: str, amount: int) -> str:
+    """An amount as the core counts it (cpu in thousandths), with the suffixes that people use for the resource."""
+    if amount >= _UNLIMITED_FROM:
+        return "Unlimited"
+    if resource == "cpu":
+        return render(amount * MILLI)
+    binary = resource in _BYTES or resource.startswith("hugepages-")
+    return render(amount * NANO, "binary" if binary else "decimal")
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,52 @@
+"""Status conditions of decoded objects: find, test, set as the API machinery does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+MESSAGE_MAX = 32 * 1024
+
+
+def find_condition(obj: Json, kind: str) -> dict[str, Any] | None:
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == kind:
+            found: dict[str, Any] = condition
+            return found
+    return None
+
+
+def is_true(obj: Json, kind: str) -> bool:
+    condition = find_condition(obj, kind)
+    return condition is not None and condition.get("status") == "True"
+
+
+def set_condition(
+    obj: dict[str, Any], kind: str, status: str, reason: str, message: str, at: str, generation: int = 0
+) -> bool:
+    """Set a condition; its time changes only when its status does. Says whether anything changed."""
+    conditions: list[dict[str, Any]] = obj.setdefault("status", {}).setdefault("conditions", [])
+    message = truncate(message)
+    old = next((c for c in conditions if c.get("type") == kind), None)
+    if old is None:
+        old = {"type": kind, "lastTransitionTime": at}
+        conditions.append(old)
+        changed = True
+    else:
+        changed = False
+        if old.get("status") != status:
+            old["lastTransitionTime"] = at
+            changed = True
+    for field, value in (("status", status), ("reason", reason), ("message", message)):
+        if old.get(field, "") != value:
+            old[field] = value
+            changed = True
+    if generation and old.get("observedGeneration", 0) != generation:
+        old["observedGeneration"] = generation
+        changed = True
+    return changed
+
+
+def truncate(message: str, limit: int = MESSAGE_MAX) -> str:
+    return message if len(message) <= limit else message[: limit - 4] + " ..."

@@ -1,0 +1,431 @@
+"""One cycle: a head of every queue, what it would take to run it, in which order, and what comes of it.
+
+`cycle` is one round over the given queues. `settle` repeats rounds until nothing changes any more, tree by tree and
+only where something happened, which is how several workloads of one queue are admitted in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fairway.core.admit.assign import Assigner
+from fairway.core.admit.assignment import Assignment, Nominated, ScanProgress
+from fairway.core.admit.caps import cap_reached
+from fairway.core.admit.contest import Cause, Field, Victim
+from fairway.core.admit.entry import Entry
+from fairway.core.admit.line import Requeue
+from fairway.core.admit.order import classical_key, fair_order
+from fairway.core.admit.plan import Admit, Evict, Migrate, Note, Pending, Plan, Status, Wait
+from fairway.core.admit.preempt import find_victims, oracle_for
+from fairway.core.admit.reduce import can_reduce, search
+from fairway.core.admit.state import AdmitState
+from fairway.core.admit.usage import in_units
+from fairway.core.admit.variants import admitted_sibling, may_migrate
+from fairway.core.model import Amounts, Mode, Queue, Reservation, Time, Workload, cell
+from fairway.core.quota.node import Node
+
+
+def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> Plan:
+    """One round over all active queues, or over those named."""
+    names = list(state.queues if queues is None else queues)
+    plan = Plan()
+    _Round(state, now, plan).run(names)
+    return plan
+
+
+def settle(state: AdmitState, now: Time) -> Plan:
+    """Rounds until nothing changes, for every tree in which something happened since the last time."""
+    plan = Plan()
+    while state.dirty:
+        name = next(iter(state.dirty))
+        node = state.tree.queues.get(name)
+        members = [member.name for member in state.tree.queues_under(node.root)] if node is not None else [name]
+        for member in members:
+            state.dirty.pop(member, None)
+        names = [member for member in members if member in state.queues]
+        while _Round(state, now, plan).run(names):
+            pass
+    return plan
+
+
+class _Round:
+    """State of one round: who was told to go in it, and what is set aside only for its duration."""
+
+    __slots__ = ("_changed", "_field", "_now", "_plan", "_set_aside", "_state", "_taken")
+
+    def __init__(self, state: AdmitState, now: Time, plan: Plan) -> None:
+        self._state = state
+        self._now = now
+        self._plan = plan
+        self._field: Field = state.field(now)
+        self._taken: dict[str, Victim] = {}
+        self._set_aside: list[tuple[Node, Amounts]] = []
+        self._changed = False
+
+    def run(self, names: list[str]) -> bool:
+        """Says whether another round could come to anything new."""
+        state = self._state
+        active = [name for name in names if name in state.ready and state.ready[name].active]
+        heads = state.lines.heads(active)
+        if not heads:
+            return False
+        state.cycle += 1
+        self._plan.cycles += 1
+        entries, refused = self._nominate(heads)
+        ordered = list(self._process_in_order(entries))
+        for node, amounts in self._set_aside:
+            node.remove_all(amounts)
+        for entry in (*ordered, *refused):
+            if entry.status is not Status.ASSUMED:
+                self._put_back(entry)
+        return self._changed
+
+    def _nominate(self, heads: list[Workload]) -> tuple[list[Entry], list[Entry]]:
+        entries: list[Entry] = []
+        refused: list[Entry] = []
+        for workload in heads:
+            entry = self._entry(workload)
+            if entry is None:
+                continue
+            if self._is_refused(entry):
+                refused.append(entry)
+                continue
+            entry.assignment, entry.victims = self._assign(entry)
+            entries.append(entry)
+        return entries, refused
+
+    def _entry(self, workload: Workload) -> Entry | None:
+        state = self._state
+        line = state.lines.by_queue[workload.queue]
+        if workload.key in state.ledger:
+            state.lines.remove(workload.key)
+            return None
+        preemptor = line.preemptor
+        same = (
+            preemptor is not None and preemptor.key == workload.key and _generation(preemptor) == _generation(workload)
+        )
+        return Entry(workload, state.queues[workload.queue], state.tree.queues[workload.queue], same)
+
+    def _is_refused(self, entry: Entry) -> bool:
+        """What no quota in the world would help."""
+        state, workload, queue = self._state, entry.workload, entry.queue
+        traits = workload.traits
+        namespace = workload.namespace
+        if traits is not None and traits.failed_checks:
+            entry.note, entry.pending = Note.FAILED_CHECKS, Pending.PENDING_EVALUATION
+        elif queue.name in state.inactive or state.tenant_stopped(workload.tenant_queue):
+            entry.detail, entry.pending = f"ClusterQueue {queue.name} is inactive", Pending.SUSPENDED
+        elif namespace not in state.lines.namespaces:
+            entry.detail = f'workload namespace "{namespace}" does not exist: namespaces "{namespace}" not found'
+            entry.pending = Pending.MISCONFIGURED
+        elif not state.lines.namespace_matches(queue, namespace):
+            entry.detail = "workload namespace doesn't match ClusterQueue selector"
+            entry.pending, entry.requeue = Pending.MISCONFIGURED, Requeue.NAMESPACE_MISMATCH
+        elif traits is not None and traits.misconfigured is not None:
+            entry.detail, entry.pending = traits.misconfigured, Pending.MISCONFIGURED
+        else:
+            return False
+        return True
+
+    def _assign(self, entry: Entry, nominated: Nominated | None = None) -> tuple[Assignment, list[Victim]]:
+        state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
+        replaced = self._replaced(workload)
+        assigner = Assigner(
+            workload.shape,
+            queue,
+            node,
+            state.flavors,
+            state.settings,
+            oracle_for(self._field, workload, queue, node),
+            replaced.reservation.pod_sets if replaced is not None and replaced.reservation is not None else None,
+            None if nominated is not None else self._progress(workload, node),
+            nominated,
+        )
+        targets = [Victim(replaced, Cause.REPLACED)] if replaced is not None else []
+        full = assigner.assign()
+        found = self._completed(entry, full)
+        if found is None and state.settings.partial_admission and can_reduce(workload.shape.pod_sets):
+
+            def probe(counts: list[int]) -> tuple[Assignment, list[Victim]] | None:
+                return self._completed(entry, assigner.assign(counts))
+
+            found = search(workload.shape.pod_sets, probe)
+        if found is None:
+            return full, []
+        return found[0], targets + found[1]
+
+    def _completed(self, entry: Entry, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
+        """The assignment with its victims, if it can be had at all."""
+        mode = assignment.mode
+        if mode is Mode.FIT:
+            return assignment, []
+        if mode is not Mode.PREEMPT:
+            return None
+        victims = find_victims(self._field, entry.workload, entry.queue, entry.node, assignment)
+        return (assignment, victims) if victims else None
+
+    def _replaced(self, workload: Workload) -> Workload | None:
+        traits = workload.traits
+        if traits is None or traits.replaces is None:
+            return None
+        held = self._state.ledger.of_queue(workload.queue).get(traits.replaces)
+        return held if held is not None and held.namespace == workload.namespace else None
+
+    def _progress(self, workload: Workload, node: Node) -> ScanProgress | None:
+        state = self._state
+        progress = state.progress.get(workload.key)
+        if progress is None:
+            return None
+        if progress.outdated(node.version, state.cycle, workload.shape, state.settings.preserve_scan):
+            del state.progress[workload.key]
+            return None
+        return progress
+
+    def _process_in_order(self, entries: list[Entry]) -> Iterator[Entry]:
+        settings = self._state.settings
+        if settings.fair_sharing:
+            for candidate in fair_order(list(entries), settings):
+                assert isinstance(candidate, Entry)
+                self._process(candidate)
+                yield candidate
+            return
+        entries.sort(key=lambda entry: classical_key(entry, settings))
+        for entry in entries:
+            self._process(entry)
+            yield entry
+
+    def _process(self, entry: Entry) -> None:
+        state, settings = self._state, self._state.settings
+        if settings.variants and admitted_sibling(state.ledger, entry.workload, entry.queue, better=True) is not None:
+            entry.skip(Note.VARIANT_ADMITTED, Pending.PENDING_EVALUATION, settings.preserve_scan)
+            return
+        fits = self._reconsider(entry)
+        mode = entry.mode
+        if mode is Mode.NO_FIT:
+            entry.requeue, entry.pending = Requeue.NO_FIT, Pending(entry.assignment.no_fit.value)
+        elif mode is Mode.PREEMPT and not entry.victims:
+            self._keep_a_claim(entry)
+        elif mode is Mode.PREEMPT and settings.preemption_gates and _gate_closed(entry.workload):
+            entry.status, entry.note, entry.pending = Status.GATED, Note.GATED, Pending.GATED
+            entry.requeue, entry.keeps_progress = Requeue.PREEMPTION_GATED, False
+        elif mode is Mode.DEFERRED_FIT:
+            entry.note, entry.pending = Note.DEFERRED, Pending.WAITING_FOR_PREEMPTED
+            entry.requeue, entry.keeps_progress = Requeue.PENDING_PREEMPTION, False
+            self._reserve_for_now(entry.node, entry.net_usage)
+        elif self._overlaps(entry):
+            entry.skip(Note.OVERLAP, Pending.WAITING_FOR_QUOTA, settings.preserve_scan)
+            self._plan.count_skip(entry.queue.name)
+        elif not fits:
+            entry.skip(Note.NO_LONGER_FITS, Pending.WAITING_FOR_QUOTA, settings.preserve_scan)
+            if mode is Mode.PREEMPT:
+                self._plan.count_skip(entry.queue.name)
+        else:
+            self._go_ahead(entry, mode)
+
+    def _go_ahead(self, entry: Entry, mode: Mode) -> None:
+        state = self._state
+        capped = cap_reached(entry.queue, state.ledger, entry.workload, entry.net_usage)
+        if capped is not None:
+            entry.detail, entry.pending, entry.requeue = str(capped), Pending.CAPPED, Requeue.NO_FIT
+            return
+        if mode is Mode.FIT and state.settings.block_admission and state.unready:
+            entry.note, entry.pending, entry.requeue = (
+                Note.PODS_NOT_READY,
+                Pending.WAITING_FOR_PODS_READY,
+                Requeue.NO_FIT,
+            )
+            return
+        for victim in entry.victims:
+            self._taken[victim.workload.key] = victim
+        if mode is Mode.PREEMPT:
+            self._reserve_for_now(entry.node, entry.net_usage)
+            self._preempt(entry)
+        elif not self._migrates(entry):
+            self._admit(entry)
+
+    def _reconsider(self, entry: Entry) -> bool:
+        """Whether it still fits; if others of this round took its victims, look again as if those were gone."""
+        settings = self._state.settings
+        if not (settings.recompute_on_overlap and self._overlaps(entry)):
+            return self._fits(entry)
+        victims = list(self._taken.values())
+        for victim in victims:
+            self._take_out(victim.workload)
+        nominated = entry.assignment.nominated()
+        self._state.progress.pop(entry.workload.key, None)
+        entry.assignment, entry.victims = self._assign(entry, nominated)
+        for victim in victims:
+            self._put_in(victim.workload)
+        if entry.mode is Mode.FIT:
+            entry.assignment.defer()
+        fits = self._fits(entry)
+        if entry.mode is Mode.DEFERRED_FIT:
+            result = "deferred_fit"
+        elif entry.victims and fits and not self._overlaps(entry):
+            result = "new_targets"
+        else:
+            result = "skipped"
+        self._plan.count_recomputation(entry.queue.name, result)
+        return fits
+
+    def _overlaps(self, entry: Entry) -> bool:
+        return bool(self._taken) and any(victim.workload.key in self._taken for victim in entry.victims)
+
+    def _fits(self, entry: Entry) -> bool:
+        gone = dict(self._taken)
+        for victim in entry.victims:
+            gone[victim.workload.key] = victim
+        for victim in gone.values():
+            self._take_out(victim.workload)
+        fits = entry.node.fits(entry.net_usage)
+        for victim in gone.values():
+            self._put_in(victim.workload)
+        return fits
+
+    def _take_out(self, workload: Workload) -> None:
+        reservation = workload.reservation
+        if reservation is not None and workload.key in self._state.ledger:
+            self._state.tree.queues[reservation.queue].remove_all(reservation.usage)
+
+    def _put_in(self, workload: Workload) -> None:
+        reservation = workload.reservation
+        if reservation is not None and workload.key in self._state.ledger:
+            self._state.tree.queues[reservation.queue].add_all(reservation.usage)
+
+    def _keep_a_claim(self, entry: Entry) -> None:
+        """Nobody can make room now. Unless it could always reclaim, lower priorities must not take what there is."""
+        entry.requeue, entry.pending = Requeue.NO_CANDIDATES, Pending.WAITING_FOR_QUOTA
+        waits = self._state.settings.preemptors_first and entry.is_preemptor
+        if not entry.queue.preemption.always_reclaims or waits:
+            self._reserve_for_now(entry.node, to_reserve(entry, entry.queue, entry.node))
+
+    def _reserve_for_now(self, node: Node, amounts: Amounts) -> None:
+        amounts = dict(amounts)
+        node.add_all(amounts)
+        self._set_aside.append((node, amounts))
+
+    def _preempt(self, entry: Entry) -> None:
+        entry.pending = Pending.WAITING_FOR_PREEMPTED
+        victims = [victim for victim in entry.victims if victim.cause is not Cause.REPLACED]
+        for victim in victims:
+            if not victim.workload.evicted:
+                victim.workload.evicted = True
+                self._changed = True
+                self._plan.actions.append(Evict(victim.workload, entry.workload, entry.queue.name, victim.cause))
+        entry.preempted(len(victims))
+
+    def _migrates(self, entry: Entry) -> bool:
+        """A variant that fits on a better flavor first lets its sibling on a worse one go."""
+        state = self._state
+        if not state.settings.variants:
+            return False
+        worse = admitted_sibling(state.ledger, entry.workload, entry.queue, better=False)
+        if worse is None:
+            return False
+        self._reserve_for_now(entry.node, entry.net_usage)
+        if not may_migrate(entry.workload, entry.queue):
+            entry.note, entry.pending = Note.BELOW_LAST_FLAVOR, Pending.PENDING_EVALUATION
+            return True
+        entry.pending, entry.requeue = Pending.WAITING_FOR_PREEMPTED, Requeue.PENDING_MIGRATION
+        entry.keeps_progress, entry.migrating = False, True
+        if not worse.evicted:
+            worse.evicted = True
+            self._changed = True
+            self._plan.actions.append(Migrate(worse, entry.workload))
+        return True
+
+    def _admit(self, entry: Entry) -> None:
+        state, workload = self._state, entry.workload
+        uses = entry.assignment.uses()
+        replaced = entry.replaced()
+        if replaced is not None:
+            state.ledger.empty(replaced)
+        usage = _usage_of(entry.assignment)
+        checks = any(ref for ref in entry.queue.checks)
+        cells = frozenset(cell(flavor, resource) for use in uses for resource, flavor in use.flavors.items())
+        workload.reservation = Reservation(entry.queue.name, uses, usage, cells, self._now, admitted=not checks)
+        workload.evicted = False
+        state.lines.remove(workload.key)
+        state.ledger.add(workload)
+        state.progress.pop(workload.key, None)
+        state.lines.by_queue[entry.queue.name].served(workload.tenant_queue)
+        if state.usage.enabled and entry.queue.usage_based_order:
+            requests = _requests_of(workload, entry.queue if state.settings.ignore_undeclared else None)
+            state.usage.penalize(workload.tenant_queue, workload.key, in_units(requests), self._now)
+        entry.status = Status.ASSUMED
+        self._changed = True
+        self._plan.actions.append(Admit(workload, entry.queue, uses, usage, entry.assignment, replaced))
+
+    def _put_back(self, entry: Entry) -> None:
+        state, workload = self._state, entry.workload
+        wait = entry.to_wait()
+        progress = self._new_progress(entry)
+        if progress is not None:
+            self._changed = self._changed or progress.tried != _tried(state.progress.get(workload.key))
+            state.progress[workload.key] = progress
+        else:
+            state.progress.pop(workload.key, None)
+        state.lines.restore(workload, wait.requeue, self._now, progress is not None, wait.pending.value)
+        line = state.lines.by_queue.get(workload.queue)
+        if line is not None and line.is_parked(workload):
+            self._changed = True
+        self._plan.actions.append(wait)
+
+    def _new_progress(self, entry: Entry) -> ScanProgress | None:
+        if not entry.keeps_progress or not entry.assignment.tried:
+            return None
+        progress = ScanProgress(entry.assignment.tried, entry.node.version, self._state.cycle, entry.workload.shape)
+        return progress if progress.pending else None
+
+
+def to_reserve(entry: Entry, queue: Queue, node: Node) -> Amounts:
+    """How much of what it wants a head that waits for others' quota may keep others from taking."""
+    wanted = entry.net_usage
+    if entry.mode is not Mode.PREEMPT:
+        return wanted
+    kept: Amounts = {}
+    for at, amount in wanted.items():
+        quota = node.quota(at)
+        used = node.usage.get(at, 0)
+        if entry.borrowing == 0:
+            kept[at] = max(0, min(amount, quota.nominal - used))
+        elif quota.borrowing_limit is None:
+            kept[at] = amount
+        else:
+            kept[at] = min(amount, quota.nominal + quota.borrowing_limit - used)
+    return kept
+
+
+def _usage_of(assignment: Assignment) -> Amounts:
+    """All that the workload will hold; for a slice that is more than what it adds."""
+    usage: Amounts = {}
+    for pod_set in assignment.pod_sets:
+        for resource, choice in pod_set.choices.items():
+            at = cell(choice.flavor, resource)
+            usage[at] = usage.get(at, 0) + pod_set.requests.get(resource, 0)
+    return usage
+
+
+def _requests_of(workload: Workload, only_of: Queue | None) -> Amounts:
+    covered = only_of.covered() if only_of is not None else None
+    total: Amounts = {}
+    for pod_set in workload.shape.pod_sets:
+        for resource, amount in pod_set.total().items():
+            if covered is None or resource in covered:
+                total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def _tried(progress: ScanProgress | None) -> list[dict[str, int]] | None:
+    return progress.tried if progress is not None else None
+
+
+def _generation(workload: Workload) -> int:
+    return workload.traits.generation if workload.traits is not None else 0
+
+
+def _gate_closed(workload: Workload) -> bool:
+    return workload.traits is not None and workload.traits.gate_closed
+
+
+__all__ = ["Wait", "cycle", "settle", "to_reserve"]

@@ -1,0 +1,174 @@
+"""All waiting work: a line per queue, and which tenant queue leads to which line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from fairway.core.admit.line import Line, Requeue, TenantRank
+from fairway.core.model import Queue, Spot, TenantQueue, Time, Workload
+from fairway.core.quota.tree import QuotaTree
+
+
+class QueueMissing(Exception):
+    """A workload names a queue that is not there; the message says which."""
+
+
+class Lines:
+    __slots__ = ("_rank", "_shape_parking", "by_queue", "namespaces", "tenants", "waiting")
+
+    def __init__(self, shape_parking: bool = True, rank: TenantRank | None = None) -> None:
+        self._shape_parking = shape_parking
+        self._rank = rank
+        self.by_queue: dict[str, Line] = {}
+        self.tenants: dict[str, TenantQueue] = {}
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        self.waiting: dict[str, Workload] = {}
+
+    def put_queue(self, queue: Queue, now: Time) -> Line:
+        """A new or changed queue; a change of how it orders its work sorts the line anew."""
+        line = self.by_queue.get(queue.name)
+        rank = self._rank if queue.usage_based_order else None
+        if line is None:
+            line = self.by_queue[queue.name] = Line(queue, self._shape_parking, rank)
+            self._adopt(line, now)
+        elif line.queue.round_robin != queue.round_robin or line.tenant_rank is not rank:
+            fresh = Line(queue, self._shape_parking, rank)
+            fresh.preemptor, fresh.pops, fresh.woken_at = line.preemptor, line.pops, line.woken_at
+            for workload in [*line.active(), *line.parked()]:
+                workload.spot = Spot.NOWHERE
+                fresh.push(workload, now)
+            fresh.in_flight = line.in_flight
+            line = self.by_queue[queue.name] = fresh
+        else:
+            line.queue = queue
+        return line
+
+    def remove_queue(self, name: str) -> None:
+        line = self.by_queue.pop(name, None)
+        if line is not None:
+            for workload in [*line.active(), *line.parked()]:
+                workload.spot = Spot.NOWHERE
+
+    def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
+        old = self.tenants.get(tenant.key)
+        self.tenants[tenant.key] = tenant
+        if old is None or old.queue != tenant.queue:
+            for workload in [w for w in self.waiting.values() if w.tenant_queue == tenant.key]:
+                self._leave(workload)
+                workload.queue = tenant.queue
+                line = self.by_queue.get(tenant.queue)
+                if line is not None:
+                    line.push(workload, now)
+
+    def remove_tenant(self, key: str) -> None:
+        if self.tenants.pop(key, None) is not None:
+            for workload in [w for w in self.waiting.values() if w.tenant_queue == key]:
+                self.remove(workload.key)
+
+    def put(self, workload: Workload, now: Time) -> None:
+        """A workload arrives or changed. Raises QueueMissing when there is nowhere to wait yet."""
+        old = self.waiting.get(workload.key)
+        tenant = self.tenants.get(workload.tenant_queue)
+        if tenant is None:
+            if old is not None:
+                self.remove(workload.key)
+            raise QueueMissing(f"tenant queue {workload.tenant_queue} does not exist or is inactive")
+        workload.queue = tenant.queue
+        line = self.by_queue.get(tenant.queue)
+        if old is not None and self._keeps_place(old, workload, line):
+            return
+        sticky = line is not None and line.preemptor is old and old is not None
+        if old is not None:
+            self._leave(old)
+        self.waiting[workload.key] = workload
+        if line is None:
+            raise QueueMissing(f"queue {tenant.queue!r} of tenant queue {tenant.key} does not exist")
+        if sticky:
+            line.preemptor = workload
+        line.push(workload, now)
+
+    def remove(self, key: str) -> Workload | None:
+        workload = self.waiting.pop(key, None)
+        if workload is not None:
+            line = self.by_queue.get(workload.queue)
+            if line is not None:
+                line.remove(workload)
+        return workload
+
+    def heads(self, queues: Iterable[str]) -> list[Workload]:
+        heads: list[Workload] = []
+        for name in queues:
+            workload = self.by_queue[name].pop()
+            if workload is not None:
+                heads.append(workload)
+        return heads
+
+    def restore(
+        self, workload: Workload, reason: Requeue, now: Time, pending_flavors: bool = False, why: str = ""
+    ) -> bool:
+        """Give a head back; one that meanwhile left, or is waiting in a newer version, is not put back as it was."""
+        current = self.waiting.get(workload.key)
+        if current is None:
+            return False
+        line = self.by_queue.get(current.queue)
+        return line is not None and line.restore(current, reason, now, pending_flavors, why)
+
+    def wake(self, tree: QuotaTree, queues: Iterable[str], now: Time) -> int:
+        """Quota may have come free in these queues' trees: try again whatever waits in them."""
+        woken = 0
+        seen: set[int] = set()
+        for name in queues:
+            node = tree.queues.get(name)
+            if node is None or tree.is_cyclic(name) or id(node.root) in seen:
+                continue
+            seen.add(id(node.root))
+            for member in tree.queues_under(node.root):
+                woken += self.wake_queue(member.name, now)
+        return woken
+
+    def wake_queue(self, name: str, now: Time) -> int:
+        line = self.by_queue.get(name)
+        if line is None:
+            return 0
+        return line.wake(now, lambda namespace: self.namespace_matches(line.queue, namespace))
+
+    def namespace_matches(self, queue: Queue, namespace: str) -> bool:
+        labels = self.namespaces.get(namespace)
+        return labels is not None and queue.namespaces is not None and queue.namespaces.matches(labels)
+
+    def members(self, tenant: str) -> Iterator[Workload]:
+        return (workload for workload in self.waiting.values() if workload.tenant_queue == tenant)
+
+    def _keeps_place(self, old: Workload, new: Workload, line: Line | None) -> bool:
+        """In flight: whoever holds it gives it back in its new version. Parked and unchanged: nothing new to try."""
+        if line is None or old.queue != new.queue:
+            return False
+        if old.spot is Spot.IN_FLIGHT:
+            new.spot = Spot.IN_FLIGHT
+            line.in_flight[new.key] = new
+            self.waiting[new.key] = new
+            if line.preemptor is old:
+                line.preemptor = new
+            return True
+        return line.is_parked(old) and _same_chances(old, new)
+
+    def _leave(self, workload: Workload) -> None:
+        line = self.by_queue.get(workload.queue)
+        if line is not None:
+            line.take(workload)
+
+    def _adopt(self, line: Line, now: Time) -> None:
+        for workload in self.waiting.values():
+            if workload.queue == line.queue.name and workload.spot is Spot.NOWHERE:
+                line.push(workload, now)
+
+
+def _same_chances(old: Workload, new: Workload) -> bool:
+    return (
+        old.shape is new.shape
+        and old.tenant_queue == new.tenant_queue
+        and old.order == new.order
+        and old.backoff == new.backoff
+        and old.evicted == new.evicted
+        and old.traits == new.traits
+    )

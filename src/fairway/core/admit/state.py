@@ -1,0 +1,226 @@
+"""What the admit room knows, changed only by events: queues, flavors, who waits, who holds quota.
+
+Remembered beyond the objects themselves, and safely forgotten at a restart: parked lanes and shapes (all is tried
+again), scan progress (scans start over), sticky preemptors and round-robin turns (order restarts), usage history
+(sampled again from the tenant queues' stored status), the cycle counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fairway.core.admit.assignment import ScanProgress
+from fairway.core.admit.contest import Field
+from fairway.core.admit.ledger import Ledger
+from fairway.core.admit.lines import Lines, QueueMissing
+from fairway.core.admit.readiness import Check, Readiness, readiness
+from fairway.core.admit.usage import UsageLedger
+from fairway.core.model import Cohort, Flavor, Queue, Settings, StopPolicy, TenantQueue, Time, Workload
+from fairway.core.quota.node import Node
+from fairway.core.quota.tree import QuotaTree
+
+
+class AdmitState:
+    __slots__ = (
+        "checks",
+        "cycle",
+        "dirty",
+        "flavors",
+        "inactive",
+        "ledger",
+        "lines",
+        "progress",
+        "queues",
+        "ready",
+        "settings",
+        "terminating",
+        "topologies",
+        "tree",
+        "unready",
+        "usage",
+    )
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.tree = QuotaTree()
+        self.ledger = Ledger(self.tree)
+        self.usage = UsageLedger(self.settings.usage_decay)
+        self.lines = Lines(self.settings.shape_parking, self.usage.rank if self.usage.enabled else None)
+        self.queues: dict[str, Queue] = {}
+        self.flavors: dict[str, Flavor] = {}
+        self.checks: dict[str, Check] = {}
+        self.topologies: set[str] = set()
+        self.terminating: set[str] = set()
+        self.ready: dict[str, Readiness] = {}
+        self.inactive: set[str] = set()
+        self.unready: set[str] = set()
+        self.progress: dict[str, ScanProgress] = {}
+        self.cycle = 0
+        self.dirty: dict[str, None] = {}
+
+    def put_queue(self, queue: Queue, now: Time) -> None:
+        known = queue.name in self.queues
+        self.queues[queue.name] = queue
+        node = self.tree.put_queue(queue)
+        if not known:
+            self.ledger.attach(node)
+            self.tree.put_queue(queue)
+        node.version += 1
+        self.lines.put_queue(queue, now)
+        self._refresh(queue.name)
+        self.wake((queue.name,), now)
+
+    def remove_queue(self, name: str, now: Time) -> None:
+        node = self.tree.queues.get(name)
+        beside = [member.name for member in self.tree.queues_under(node.root)] if node is not None else []
+        self.queues.pop(name, None)
+        self.tree.remove_queue(name)
+        self.lines.remove_queue(name)
+        self.ready.pop(name, None)
+        self.inactive.discard(name)
+        self.dirty.pop(name, None)
+        self.wake((other for other in beside if other != name), now)
+
+    def put_cohort(self, cohort: Cohort, now: Time) -> None:
+        self._restructured(self.tree.put_cohort(cohort), now)
+
+    def remove_cohort(self, name: str, now: Time) -> None:
+        node = self.tree.cohorts.get(name)
+        if node is not None:
+            members = [member.name for member in self.tree.queues_under(node)]
+            self.tree.remove_cohort(name)
+            self._recheck_cycles()
+            self.wake(members, now)
+
+    def put_flavor(self, flavor: Flavor, now: Time) -> None:
+        self.flavors[flavor.name] = flavor
+        self._refresh_all(now)
+
+    def remove_flavor(self, name: str, now: Time) -> None:
+        self.flavors.pop(name, None)
+        self._refresh_all(now)
+
+    def put_check(self, check: Check, now: Time) -> None:
+        self.checks[check.name] = check
+        self._refresh_all(now)
+
+    def put_topology(self, name: str, now: Time) -> None:
+        self.topologies.add(name)
+        self._refresh_all(now)
+
+    def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
+        self.usage.set_weight(tenant.key, tenant.weight)
+        self.lines.put_tenant(tenant, now)
+        self.wake((tenant.queue,), now)
+
+    def remove_tenant(self, key: str) -> None:
+        self.usage.forget(key)
+        self.lines.remove_tenant(key)
+
+    def put_namespace(self, name: str, labels: Mapping[str, str], now: Time) -> None:
+        self.lines.namespaces[name] = labels
+        for queue in self.queues:
+            self.lines.wake_queue(queue, now)
+            self.dirty[queue] = None
+
+    def submit(self, workload: Workload, now: Time) -> None:
+        """A workload without quota arrives or changed. Raises QueueMissing when it cannot wait anywhere yet."""
+        self.lines.put(workload, now)
+        self.dirty[workload.queue] = None
+
+    def reserve(self, workload: Workload) -> None:
+        """A workload holds quota, as its object says."""
+        self.lines.remove(workload.key)
+        self.ledger.add(workload)
+
+    def release(self, key: str, now: Time) -> Workload | None:
+        """A workload no longer holds quota: finished, gone, or stopped after an eviction. Others may go on."""
+        workload = self.ledger.discard(key)
+        self.unready.discard(key)
+        if workload is not None and workload.reservation is not None:
+            self.usage.drop_penalty(workload.tenant_queue, key)
+            self.wake((workload.reservation.queue,), now)
+        return workload
+
+    def remove(self, key: str, now: Time) -> None:
+        """A workload is gone altogether."""
+        waiting = self.lines.remove(key)
+        self.progress.pop(key, None)
+        if waiting is not None:
+            self.usage.drop_penalty(waiting.tenant_queue, key)
+        self.release(key, now)
+
+    def requeue(self, workload: Workload, now: Time) -> None:
+        """An evicted workload stopped: it gives its quota back and waits again."""
+        self.release(workload.key, now)
+        self.submit(workload, now)
+
+    def rejected(self, key: str, now: Time) -> None:
+        """Apply could not commit an assumed reservation: take it back and try again."""
+        workload = self.ledger.discard(key)
+        if workload is None:
+            return
+        self.usage.drop_penalty(workload.tenant_queue, key)
+        workload.reservation = None
+        try:
+            self.submit(workload, now)
+        except QueueMissing:
+            return
+
+    def committed(self, key: str) -> None:
+        """Apply stored an assumed reservation."""
+        workload = self.ledger.by_key.get(key)
+        if workload is not None and workload.reservation is not None and workload.reservation.admitted:
+            self.usage.settle(workload.tenant_queue, key)
+
+    def wake(self, queues: Iterable[str], now: Time) -> int:
+        names = [name for name in queues if name in self.tree.queues]
+        for name in names:
+            self.dirty[name] = None
+        return self.lines.wake(self.tree, names, now)
+
+    def is_active(self, queue: str) -> bool:
+        return queue in self.queues and queue not in self.inactive
+
+    def tenant_stopped(self, tenant: str) -> bool:
+        known = self.lines.tenants.get(tenant)
+        return known is not None and known.stop is not StopPolicy.NONE
+
+    def field(self, now: Time) -> Field:
+        rank = self.usage.rank if self.usage.enabled else None
+        return Field(self.tree, self.ledger, self.queues, self.settings, rank, self.inactive, now)
+
+    def _restructured(self, node: Node, now: Time) -> None:
+        for above in (node, *(() if node.name in self.tree.cyclic else node.path())):
+            above.version += 1
+        self._recheck_cycles()
+        self.wake([member.name for member in self._members(node)], now)
+
+    def _members(self, node: Node) -> list[Node]:
+        if node.name in self.tree.cyclic:
+            return []
+        return list(self.tree.queues_under(node.root))
+
+    def _recheck_cycles(self) -> None:
+        for name in self.queues:
+            self._refresh(name)
+
+    def _refresh_all(self, now: Time) -> None:
+        for name in self.queues:
+            self._refresh(name)
+        self.wake(list(self.queues), now)
+
+    def _refresh(self, name: str) -> None:
+        ready = readiness(
+            self.queues[name],
+            self.flavors,
+            self.checks,
+            frozenset(self.topologies),
+            name in self.terminating,
+            self.settings.topology,
+        )
+        self.ready[name] = ready
+        if ready.active and not self.tree.is_cyclic(name):
+            self.inactive.discard(name)
+        else:
+            self.inactive.add(name)

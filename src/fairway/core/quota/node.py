@@ -1,0 +1,180 @@
+"""One node of the quota tree: a queue (leaf) or a cohort.
+
+Every node has, per cell: its own quota; `subtree`, the quota it can offer with all below it; and `usage`. The part of
+`subtree` above its lending limit is its own alone (`reserve`): the parent sees neither that quota nor the usage in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from fairway.core.model import Amounts, Cell, Quota
+
+_NO_QUOTA = Quota(0)
+
+
+class Node:
+    __slots__ = (
+        "children",
+        "height",
+        "is_queue",
+        "name",
+        "own",
+        "parent",
+        "queues",
+        "reserve",
+        "root",
+        "subtree",
+        "usage",
+        "version",
+        "weight",
+    )
+
+    def __init__(self, name: str, is_queue: bool) -> None:
+        self.name = name
+        self.is_queue = is_queue
+        self.parent: Node | None = None
+        self.root: Node = self
+        self.children: list[Node] = []
+        self.queues: list[Node] = []
+        self.own: Mapping[Cell, Quota] = {}
+        self.weight = 1.0
+        self.height = 0
+        self.reserve: Amounts = {}
+        self.subtree: Amounts = {}
+        self.usage: Amounts = {}
+        self.version = 0
+
+    def __repr__(self) -> str:
+        return f"Node({'queue' if self.is_queue else 'cohort'} {self.name})"
+
+    def path(self) -> Iterator[Node]:
+        """The ancestors, nearest first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def quota(self, cell: Cell) -> Quota:
+        return self.own.get(cell, _NO_QUOTA)
+
+    def nominal(self, cell: Cell) -> int:
+        quota = self.own.get(cell)
+        return quota.nominal if quota is not None else 0
+
+    def local_available(self, cell: Cell) -> int:
+        reserve = self.reserve.get(cell, 0)
+        return max(0, reserve - self.usage.get(cell, 0)) if reserve else 0
+
+    def available(self, cell: Cell) -> int:
+        """What could still be used here, borrowing included; negative where the tree is overused."""
+        used = self.usage.get(cell, 0)
+        subtree = self.subtree.get(cell, 0)
+        parent = self.parent
+        if parent is None:
+            return subtree - used
+        above = parent.available(cell)
+        quota = self.own.get(cell)
+        reserve = self.reserve.get(cell, 0)
+        if quota is not None and quota.borrowing_limit is not None:
+            stored = max(0, used - reserve)
+            above = min(above, subtree - reserve - stored + quota.borrowing_limit)
+        return above + max(0, reserve - used)
+
+    def queue_available(self, cell: Cell) -> int:
+        return max(0, self.available(cell))
+
+    def potential(self, cell: Cell) -> int:
+        """What could be used here if nothing at all were in use."""
+        subtree = self.subtree.get(cell, 0)
+        if self.parent is None:
+            return subtree
+        most = self.reserve.get(cell, 0) + self.parent.potential(cell)
+        quota = self.own.get(cell)
+        if quota is not None and quota.borrowing_limit is not None:
+            most = min(most, subtree + quota.borrowing_limit)
+        return most
+
+    def add(self, cell: Cell, amount: int) -> None:
+        node: Node | None = self
+        while node is not None:
+            local = node.local_available(cell)
+            node.usage[cell] = node.usage.get(cell, 0) + amount
+            if amount <= local:
+                return
+            amount -= local
+            node = node.parent
+
+    def remove(self, cell: Cell, amount: int) -> None:
+        node: Node | None = self
+        while node is not None:
+            used = node.usage.get(cell, 0)
+            stored = used - node.reserve.get(cell, 0)
+            node.usage[cell] = used - amount
+            if stored <= 0:
+                return
+            amount = min(amount, stored)
+            node = node.parent
+
+    def add_all(self, amounts: Mapping[Cell, int]) -> None:
+        for cell, amount in amounts.items():
+            self.add(cell, amount)
+
+    def remove_all(self, amounts: Mapping[Cell, int]) -> None:
+        for cell, amount in amounts.items():
+            self.remove(cell, amount)
+
+    def borrows_with(self, cell: Cell, amount: int) -> bool:
+        base = self.nominal(cell) if self.is_queue else self.subtree.get(cell, 0)
+        return base < self.usage.get(cell, 0) + amount
+
+    def within_quota(self, cells: Iterable[Cell]) -> bool:
+        subtree, usage = self.subtree, self.usage
+        return all(usage.get(cell, 0) <= subtree.get(cell, 0) for cell in cells)
+
+    def fits(self, amounts: Mapping[Cell, int]) -> bool:
+        return all(amount <= self.queue_available(cell) for cell, amount in amounts.items())
+
+    def fit_in_quota(self, amounts: Mapping[Cell, int]) -> tuple[bool, Amounts]:
+        """Whether the amounts fit under this subtree's own quota, and what is left of them for the parent to give."""
+        fits = True
+        rest: Amounts = {}
+        for cell, amount in amounts.items():
+            if self.subtree.get(cell, 0) < self.usage.get(cell, 0) + amount:
+                fits = False
+            rest[cell] = amount - self.local_available(cell)
+        return fits, rest
+
+    def lowest_fit(self, cell: Cell, amount: int) -> tuple[int, bool]:
+        """Height of the lowest subtree that has room for the amount, and whether it is less than the whole tree."""
+        if self.parent is None or not self.borrows_with(cell, amount):
+            return 0, self.parent is not None
+        rest = amount - self.local_available(cell)
+        for node in self.path():
+            if not node.borrows_with(cell, rest):
+                return node.height, node.parent is not None
+            rest -= node.local_available(cell)
+        return self.root.height, False
+
+    def refresh(self) -> None:
+        """Recompute from the own quota and the children; the children must be right already."""
+        subtree = {cell: quota.nominal for cell, quota in self.own.items()}
+        if not self.is_queue:
+            usage: Amounts = {}
+            for child in (*self.children, *self.queues):
+                for cell, amount in child.subtree.items():
+                    subtree[cell] = subtree.get(cell, 0) + amount - child.reserve.get(cell, 0)
+                for cell, used in child.usage.items():
+                    usage[cell] = usage.get(cell, 0) + max(0, used - child.reserve.get(cell, 0))
+            self.usage = usage
+        self.subtree = subtree
+        self.reserve = {
+            cell: max(0, subtree.get(cell, 0) - quota.lending_limit)
+            for cell, quota in self.own.items()
+            if quota.lending_limit is not None
+        }
+        self.height = 0 if self.is_queue else self._height()
+
+    def _height(self) -> int:
+        height = 1 if self.queues or self.children else 0
+        return max([height, *(child.height + 1 for child in self.children)])
