@@ -222,6 +222,15 @@ class _Shallow(msgspec.Struct, rename="camel", gc=False):
 _shallow = msgspec.json.Decoder(_Shallow)
 
 
+def identity(body: Body) -> tuple[str, str]:
+    """Name and namespace in a body that a client wants to write."""
+    try:
+        meta = glance(body) if isinstance(body, bytes) else convert(body.get("metadata"), Glance)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise bad_request(f"the body has no readable metadata: {error}") from None
+    return meta.name, meta.namespace
+
+
 def glance(value: bytes) -> Glance:
     """Without decoding the rest."""
     return _shallow.decode(value).metadata

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from fairway.api import selectors
 from fairway.api.codec import Strictness
 from fairway.api.errors import ApiError, bad_request, invalid_options
-from fairway.api.reads import EVERYTHING, Selection
+from fairway.api.reads import Selection
 from fairway.api.request import DeleteOptions, Options
+from fairway.api.selection import select
 from fairway.kinds.errors import forbidden, invalid, not_supported
 from fairway.kinds.kind import Kind
 from fairway.server.http import Request
@@ -82,20 +82,7 @@ def delete_options(request: Request, body: dict[str, Any]) -> tuple[DeleteOption
 
 def selection(request: Request, kind: Kind) -> Selection:
     query = request.query
-    labels, fields = query.get("labelSelector"), query.get("fieldSelector")
-    if not labels and not fields:
-        return EVERYTHING
-    selectable = kind.home.selectable
-    try:
-        return Selection(
-            selectors.parse(labels) if labels else None,
-            selectors.parse_fields(fields, ("metadata.name", "metadata.namespace", *selectable), kind.name)
-            if fields
-            else None,
-            selectable,
-        )
-    except selectors.SelectorError as error:
-        raise bad_request(error.message) from None
+    return select(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
 
 
 def whole_number(request: Request, name: str) -> int:

@@ -1,0 +1,145 @@
+"""The one way in which everything above reaches objects: the same in process and over HTTP.
+
+Objects travel as the bytes that are stored and served; whoever needs fields decodes them, once, into the type they want.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
+
+from fairway.api import codec
+from fairway.api.codec import Glance
+from fairway.api.errors import ApiError
+from fairway.kinds.kind import decode
+
+T = TypeVar("T")
+Sent = bytes | dict[str, Any] | msgspec.Struct
+"""An object as a client may give it: JSON text, a JSON value, or a typed object."""
+WatchType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+Verb = Literal["create", "update", "updateStatus"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Which kind of objects, in which version."""
+
+    group: str
+    version: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
+        if namespace and self.namespaced:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, subresource) if part]
+        return "/".join(parts)
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """One object."""
+
+    value: bytes
+
+    @property
+    def meta(self) -> Glance:
+        return codec.glance(self.value)
+
+    def json(self) -> dict[str, Any]:
+        result: dict[str, Any] = msgspec.json.decode(self.value)
+        return result
+
+    def to(self, kind: type[T]) -> T:
+        result: T = decode(self.value, kind)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    items: list[Item]
+    revision: str
+    resume: str = ""
+
+
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
+    """A change. An ERROR carries a Status; after it the watch is over."""
+
+    type: WatchType
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Which objects of a resource."""
+
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """One write of many, each with its own result."""
+
+    verb: Verb
+    resource: Resource
+    body: Sent
+
+
+BulkResults = list[Item | ApiError]
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
+    uid: str = ""
+    resource_version: str = ""
+
+
+class Client(Protocol):
+    """Raises ApiError for every refusal, whichever way it came."""
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> Item: ...
+
+    async def list(
+        self, resource: Resource, query: Query = ..., *, limit: int = 0, resume: str = "", revision: str = ""
+    ) -> Listing: ...
+
+    def watch(
+        self, resource: Resource, query: Query = ..., *, revision: str = "", seconds: int = 0
+    ) -> AsyncIterator[WatchEvent]:
+        """Changes after a revision, with bookmarks. Ends when the server or its time ends it."""
+        ...
+
+    async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item: ...
+
+    async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item: ...
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        change: Any,
+        namespace: str = "",
+        *,
+        media: str,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Item: ...
+
+    async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = ...) -> None: ...
+
+    async def bulk(self, items: Sequence[BulkItem]) -> BulkResults: ...
+
+
+EVERYWHERE = Query()
+BACKGROUND = Deletion()

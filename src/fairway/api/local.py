@@ -1,0 +1,157 @@
+"""The client in process: straight to the space, with nothing in between but the caller's name."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from fairway.api import codec, patching
+from fairway.api.client import (
+    BACKGROUND,
+    EVERYWHERE,
+    BulkItem,
+    BulkResults,
+    Deletion,
+    Item,
+    Listing,
+    Query,
+    Resource,
+    Sent,
+    WatchEvent,
+)
+from fairway.api.errors import ApiError
+from fairway.api.reads import Change, Selection
+from fairway.api.request import SYSTEM, Caller, DeleteOptions, Options, Target, Write
+from fairway.api.selection import select
+from fairway.api.space import Space
+from fairway.kinds.types import encode
+from fairway.store import Record
+
+
+class LocalClient:
+    def __init__(self, space: Space, manager: str = "fairway", caller: Caller = SYSTEM) -> None:
+        self._space = space
+        self._options = Options(manager=manager, strictness="Strict", caller=caller)
+        self._dry = Options(dry_run=True, manager=manager, strictness="Strict", caller=caller)
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> Item:
+        target = self._target(resource, namespace, name)
+        return self._item(target, self._space.reads.get(target))
+
+    async def list(
+        self,
+        resource: Resource,
+        query: Query = EVERYWHERE,
+        *,
+        limit: int = 0,
+        resume: str = "",
+        revision: str = "",
+    ) -> Listing:
+        target = self._target(resource, query.namespace)
+        page = self._space.reads.list(
+            target, self._selection(target, query), limit=limit, resume=resume, at_least=int(revision or 0)
+        )
+        return Listing([self._item(target, record) for record in page.records], str(page.revision), page.resume)
+
+    async def watch(
+        self, resource: Resource, query: Query = EVERYWHERE, *, revision: str = "", seconds: int = 0
+    ) -> AsyncIterator[WatchEvent]:
+        target = self._target(resource, query.namespace)
+        selection = self._selection(target, query)
+        initial = [] if revision not in ("", "0") else list(self._space.reads.initial(target, selection))
+        after = int(revision) if revision not in ("", "0") else self._space.store.revision
+        changes = self._space.reads.watch(target, selection, after)
+        for change in initial:
+            yield self._event(target, change)
+        while True:
+            try:
+                batch = await changes.next()
+            except ApiError as error:
+                yield WatchEvent("ERROR", Item(encode(error.status())))
+                return
+            if batch is None:
+                return
+            for change in batch:
+                yield self._event(target, change)
+
+    async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
+        target = self._target(resource, namespace)
+        write = self._space.objects.create(target, plain(body), self._dry if dry_run else self._options)
+        return await self._commit(write)
+
+    async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
+        options = self._dry if dry_run else self._options
+        return await self._commit(self._update(resource, plain(body), subresource, options))
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        change: Any,
+        namespace: str = "",
+        *,
+        media: str,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Item:
+        target = self._target(resource, namespace, name, subresource)
+        options = _with_force(self._dry if dry_run else self._options, force)
+        return await self._commit(patching.patch(self._space.objects, target, media, change, options))
+
+    async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
+        target = self._target(resource, namespace, name)
+        options = DeleteOptions(how.propagation, None, how.uid, how.resource_version)
+        await self._space.objects.commit(self._space.objects.delete(target, options, self._options))
+
+    async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
+        results = await self._space.objects.bulk([self._maker(item) for item in items])
+        return [
+            result
+            if isinstance(result, ApiError)
+            else Item(codec.served(result.target.kind, result.target.version, result.value))
+            for result in results
+        ]
+
+    # --- shared ---------------------------------------------------------------------------------------------------
+
+    def _maker(self, item: BulkItem) -> Callable[[], Write]:
+        body = plain(item.body)
+        if item.verb == "create":
+            return lambda: self._space.objects.create(self._target(item.resource), body, self._options)
+        subresource = "status" if item.verb == "updateStatus" else ""
+        return lambda: self._update(item.resource, body, subresource, self._options)
+
+    def _update(self, resource: Resource, body: codec.Body, subresource: str, options: Options) -> Write:
+        name, namespace = codec.identity(body)
+        return self._space.objects.update(self._target(resource, namespace, name, subresource), body, options)
+
+    def _target(self, resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> Target:
+        route = self._space.registry.route(resource.group, resource.version, resource.plural)
+        if route is None:
+            raise ApiError(404, "NotFound", f"{resource.api_version} {resource.plural} is not served here", details={})
+        kind, version = route
+        return Target(kind, version, namespace if kind.namespaced else "", name, subresource)
+
+    def _selection(self, target: Target, query: Query) -> Selection:
+        return select(target.kind, query.labels, query.fields)
+
+    def _item(self, target: Target, record: Record) -> Item:
+        return Item(codec.served(target.kind, target.version, record.value))
+
+    def _event(self, target: Target, change: Change) -> WatchEvent:
+        return WatchEvent(change.type, self._item(target, change.record))
+
+    async def _commit(self, write: Write) -> Item:
+        await self._space.objects.commit(write)
+        return Item(codec.served(write.target.kind, write.target.version, write.value))
+
+
+def plain(body: Sent) -> codec.Body:
+    return encode(body) if isinstance(body, msgspec.Struct) else body
+
+
+def _with_force(options: Options, force: bool) -> Options:
+    return Options(options.dry_run, options.manager, options.strictness, force, options.caller) if force else options

@@ -1,0 +1,277 @@
+"""The client over HTTP: any server that speaks the Kubernetes API, ours or a real one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from fairway.api import codec, patching
+from fairway.api.client import (
+    BACKGROUND,
+    EVERYWHERE,
+    BulkItem,
+    BulkResults,
+    Deletion,
+    Item,
+    Listing,
+    Query,
+    Resource,
+    Sent,
+    WatchEvent,
+)
+from fairway.api.errors import ApiError
+from fairway.api.local import plain
+from fairway.kinds.types import encode
+from fairway.runtime.transport import Reply, Transport, TransportError
+
+BULK_PATH = "/apis/fairway.dev/v1/bulk"
+_LINE_BYTES_MAX = 16 << 20
+
+
+class _ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "resume": "continue"}):
+    resource_version: str = ""
+    resume: str = ""
+
+
+class _List(msgspec.Struct):
+    items: list[msgspec.Raw] | None = None
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _BulkResult(msgspec.Struct):
+    code: int
+    object: msgspec.Raw
+
+
+class _BulkResults(msgspec.Struct):
+    items: list[_BulkResult]
+
+
+class RemoteClient:
+    """token: asked for before every request, so that a renewed one is used at once."""
+
+    def __init__(self, transport: Transport, token: Callable[[], str], manager: str = "fairway") -> None:
+        self._transport = transport
+        self._token = token
+        self._manager = manager
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> Item:
+        return Item(await self._call("GET", resource.path(namespace, name)))
+
+    async def list(
+        self,
+        resource: Resource,
+        query: Query = EVERYWHERE,
+        *,
+        limit: int = 0,
+        resume: str = "",
+        revision: str = "",
+    ) -> Listing:
+        parameters = {**_selectors(query), "limit": limit, "continue": resume, "resourceVersion": revision}
+        body = await self._call("GET", resource.path(query.namespace), parameters)
+        found = msgspec.json.decode(body, type=_List)
+        return Listing(
+            [Item(bytes(item)) for item in found.items or ()], found.metadata.resource_version, found.metadata.resume
+        )
+
+    async def watch(
+        self, resource: Resource, query: Query = EVERYWHERE, *, revision: str = "", seconds: int = 0
+    ) -> AsyncIterator[WatchEvent]:
+        parameters = {
+            **_selectors(query),
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": revision,
+            "timeoutSeconds": seconds,
+        }
+        reply = await self._send("GET", resource.path(query.namespace), parameters, stream=True)
+        if reply.status >= 400:
+            raise _refusal(reply, await _read(reply))
+        try:
+            async for line in _lines(reply):
+                event = msgspec.json.decode(line, type=_Line)
+                yield WatchEvent(event.type, Item(bytes(event.object)))  # type: ignore[arg-type]
+        except msgspec.MsgspecError as error:
+            raise ApiError(502, "BadGateway", f"the watch sent something that is no event: {error}") from None
+        except TransportError as error:
+            raise unreachable(error) from None
+        finally:
+            reply.close()
+
+    async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
+        value = plain(body)
+        if not namespace and resource.namespaced:
+            namespace = codec.identity(value)[1] or "default"
+        return Item(await self._call("POST", resource.path(namespace), self._writing(dry_run), _bytes(value)))
+
+    async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
+        value = plain(body)
+        name, namespace = codec.identity(value)
+        path = resource.path(namespace, name, subresource)
+        return Item(await self._call("PUT", path, self._writing(dry_run), _bytes(value)))
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        change: Any,
+        namespace: str = "",
+        *,
+        media: str,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Item:
+        parameters = self._writing(dry_run)
+        if media == patching.APPLY_PATCH:
+            parameters["force"] = "true" if force else "false"
+        path = resource.path(namespace, name, subresource)
+        return Item(await self._call("PATCH", path, parameters, encode(change), media))
+
+    async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
+        body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": how.propagation}
+        preconditions = {"uid": how.uid, "resourceVersion": how.resource_version}
+        if any(preconditions.values()):
+            body["preconditions"] = {key: value for key, value in preconditions.items() if value}
+        await self._call("DELETE", resource.path(namespace, name), {}, encode(body))
+
+    async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
+        """In one call where the server offers it, otherwise one by one."""
+        body = encode(
+            {
+                "items": [
+                    {
+                        "verb": item.verb,
+                        "resource": item.resource.plural,
+                        "object": msgspec.Raw(_bytes(plain(item.body))),
+                    }
+                    for item in items
+                ]
+            }
+        )
+        try:
+            answer = await self._call("POST", BULK_PATH, self._writing(False), body)
+        except ApiError as error:
+            if error.code not in (404, 405):
+                raise
+            return [await self._one(item) for item in items]
+        results = msgspec.json.decode(answer, type=_BulkResults)
+        return [
+            Item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
+            for result in results.items
+        ]
+
+    async def _one(self, item: BulkItem) -> Item | ApiError:
+        try:
+            if item.verb == "create":
+                return await self.create(item.resource, item.body)
+            return await self.update(
+                item.resource, item.body, subresource="status" if item.verb == "updateStatus" else ""
+            )
+        except ApiError as error:
+            return error
+
+    # --- HTTP -----------------------------------------------------------------------------------------------------
+
+    def _writing(self, dry_run: bool) -> dict[str, Any]:
+        return {"fieldManager": self._manager, "dryRun": "All" if dry_run else ""}
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        media: str = "application/json",
+    ) -> bytes:
+        reply = await self._send(method, path, parameters, body, media)
+        data = await _read(reply)
+        if reply.status >= 400:
+            raise _refusal(reply, data)
+        return data
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        media: str = "application/json",
+        *,
+        stream: bool = False,
+    ) -> Reply:
+        query = urlencode({key: value for key, value in (parameters or {}).items() if value})
+        headers = {"Accept": "application/json", "User-Agent": self._manager}
+        token = self._token()
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if body is not None:
+            headers["Content-Type"] = media
+        try:
+            return await self._transport.send(
+                method, f"{path}?{query}" if query else path, headers, body, stream=stream
+            )
+        except TransportError as error:
+            raise unreachable(error) from None
+
+
+def _selectors(query: Query) -> dict[str, Any]:
+    return {"labelSelector": query.labels, "fieldSelector": query.fields}
+
+
+def _bytes(value: codec.Body) -> bytes:
+    return value if isinstance(value, bytes) else encode(value)
+
+
+async def _read(reply: Reply) -> bytes:
+    try:
+        return await reply.read()
+    except TransportError as error:
+        raise unreachable(error) from None
+
+
+async def _lines(reply: Reply) -> AsyncIterator[bytes]:
+    rest = b""
+    async for chunk in reply.chunks():
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _LINE_BYTES_MAX:
+            raise TransportError(f"an event is larger than {_LINE_BYTES_MAX >> 20} MiB")
+        for line in lines:
+            if line.strip():
+                yield line
+    if rest.strip():
+        raise TransportError("the stream ended in the middle of an event")
+
+
+def unreachable(error: TransportError) -> ApiError:
+    """The server did not answer; code 0, since no answer has none."""
+    return ApiError(0, "Unreachable", str(error))
+
+
+def _refusal(reply: Reply, data: bytes) -> ApiError:
+    error = error_from(reply.status, data)
+    after = reply.headers.get("Retry-After", "")
+    if after.isdecimal():
+        error.retry_after = int(after)
+    return error
+
+
+def error_from(code: int, data: bytes) -> ApiError:
+    """A Status, or whatever else a proxy in between may have answered."""
+    try:
+        status = msgspec.json.decode(data)
+        return ApiError(code, status.get("reason", ""), status["message"], details=status.get("details"))
+    except (msgspec.MsgspecError, KeyError, AttributeError, TypeError):
+        text = data[:200].decode("utf-8", "replace").strip()
+        return ApiError(code, "", f"the server answered {code}: {text or 'nothing'}")
