@@ -22,15 +22,19 @@ class Tail:
         self.revision = store.revision
         """Everything published up to here has been told."""
 
-    def poll(self) -> list[Event] | None:
+    def poll(self) -> Sequence[Event] | None:
         """Events since the last poll, those of one bucket in order. None: history was cut off, read everything anew."""
         self.revision = self._store.revision
+        for position, bucket in zip(self._positions, self._buckets, strict=True):
+            if position != bucket.popped + len(bucket.events):
+                return self._take()
+        return ()
+
+    def _take(self) -> list[Event] | None:
         found: list[Event] = []
         whole = True
         for index, bucket in enumerate(self._buckets):
             position, end = self._positions[index], bucket.popped + len(bucket.events)
-            if position == end:
-                continue
             self._positions[index] = end
             if position < bucket.popped:
                 whole = False
