@@ -17,7 +17,14 @@ PROJECT_ROOT = Path(__file__).resolve().parents[2]
 UNSUPPORTED_FILE = Path(__file__).with_name("unsupported.json")
 
 # Modules that register adapters. A module that is not there yet is simply not listed.
-MODULES: tuple[str, ...] = ("kueue_quota", "kueue_queue", "kueue_flavors", "kueue_preemption", "kueue_schedule")
+MODULES: tuple[str, ...] = (
+    "kueue_quota",
+    "kueue_queue",
+    "kueue_flavors",
+    "kueue_preemption",
+    "kueue_schedule",
+    "kueue_entries",
+)
 
 # (driver, suite letter) -> adapter; the suite is "" when an adapter serves a driver in every suite.
 ADAPTERS: dict[tuple[str, str], Adapter] = {}
