@@ -19,6 +19,18 @@ def check_admission(actual: Json, expected: Json, what: str) -> None:
     _check_same(actual, expected, what)
 
 
+def check_same(status: Json | None, expected: Json, ignored: set[str]) -> None:
+    """Two statuses, conditions by type, without some fields."""
+
+    def normal(value: Json | None) -> Json:
+        conditions = {
+            c["type"]: {k: v for k, v in c.items() if k not in ignored} for c in (value or {}).get("conditions") or ()
+        }
+        return {**(value or {}), "conditions": conditions}
+
+    _check_same(normal(status), normal(expected), "status")
+
+
 def _key(obj: Json) -> str:
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata'].get('name', '')}"
 

@@ -123,7 +123,7 @@ class Cluster:
             case "delete":
                 self._delete(step)
             case "update":
-                self._update(step["object"])
+                self._update(step["object"], step.get("scope"))
             case "requeueInadmissible":
                 self.state.wake(list(self.state.queues), self.now)
             case other:
@@ -140,8 +140,13 @@ class Cluster:
         elif step["kind"] == "ClusterQueue":
             self.state.remove_queue(step["key"].rpartition("/")[2], self.now)
 
-    def _update(self, obj: Json) -> None:
-        if obj["kind"] == "ClusterQueue":
+    def _update(self, obj: Json, scope: str | None) -> None:
+        if scope == "schedulerCacheOnly" and obj["kind"] == "ClusterQueue":
+            queue = compiler.queue(obj)
+            changed = queue.quotas != self.state.queues[queue.name].quotas
+            self.state.queues[queue.name] = queue
+            self.state.tree.put_queue(queue).version += changed
+        elif obj["kind"] == "ClusterQueue":
             self.state.put_queue(compiler.queue(obj), self.now)
         elif obj["kind"] == "Cohort":
             self.state.put_cohort(compiler.cohort(obj), self.now)

@@ -21,7 +21,7 @@ from fairway.core.admit.reduce import can_reduce, search
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
 from fairway.core.admit.variants import admitted_sibling, may_migrate
-from fairway.core.model import Amounts, Mode, Queue, Reservation, Time, Workload, cell
+from fairway.core.model import Amounts, Mode, Queue, Reservation, Settings, Time, Workload, cell
 from fairway.core.quota.node import Node
 
 
@@ -349,7 +349,7 @@ class _Round:
         state.ledger.add(workload)
         state.progress.pop(workload.key, None)
         state.lines.by_queue[entry.queue.name].served(workload.tenant_queue)
-        if state.usage.enabled and entry.queue.usage_based_order:
+        if pays_on_entry(state.settings, entry.queue, had_quota=False):
             requests = _requests_of(workload, entry.queue if state.settings.ignore_undeclared else None)
             state.usage.penalize(workload.tenant_queue, workload.key, in_units(requests), self._now)
         entry.status = Status.ASSUMED
@@ -376,6 +376,11 @@ class _Round:
             return None
         progress = ScanProgress(entry.assignment.tried, entry.node.version, self._state.cycle, entry.workload.shape)
         return progress if progress.pending else None
+
+
+def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:
+    """Whether a reservation counts against the tenant at once: only where usage orders, and once per reservation."""
+    return settings.usage_decay is not None and queue.usage_based_order and not had_quota
 
 
 def to_reserve(entry: Entry, queue: Queue, node: Node) -> Amounts:
@@ -428,4 +433,4 @@ def _gate_closed(workload: Workload) -> bool:
     return workload.traits is not None and workload.traits.gate_closed
 
 
-__all__ = ["Wait", "cycle", "settle", "to_reserve"]
+__all__ = ["Wait", "cycle", "pays_on_entry", "settle", "to_reserve"]
