@@ -8,9 +8,17 @@ import msgspec
 
 from fairway.kinds import schema
 from fairway.kinds.schema import Node
+from fairway.kinds.types import Quantity, decode_scalar
 
 S = TypeVar("S", bound=msgspec.Struct)
-_ZERO: dict[str, Any] = {"integer": 0, "number": 0, "boolean": False, "int-or-string": 0, "any": None}
+_ZERO: dict[str, Any] = {
+    "integer": 0,
+    "number": 0,
+    "boolean": False,
+    "int-or-string": 0,
+    "any": None,
+    "quantity": Quantity("0"),
+}
 
 
 def build(data: Any, type: type[S]) -> S:
@@ -30,7 +38,7 @@ def _value(data: Any, node: Node) -> Any:
         return {key: _value(member, node.item) for key, member in data.items()}
     if node.item is not None:
         return [_value(member, node.item) for member in data]
-    return data
+    return decode_scalar(Quantity, data) if node.type == "quantity" else data
 
 
 def _struct(data: dict[str, Any], node: Node) -> Any:
