@@ -1,3 +1,5 @@
+"""`python -m fairway.cli`: the same as the `fairway` command."""
+
 import sys
 
 from fairway.cli.main import app
