@@ -54,7 +54,7 @@ def _of_node(node: Node) -> Visit | None:
     if node.type == "map":
         return _over_map(below) if below is not None else None
     if node.list_type in ("map", "set"):
-        return _over_unique_list(below, _key_of(node))
+        return _over_unique_list(below, _key_names(node))
     return _over_list(below) if below is not None else None
 
 
@@ -74,14 +74,16 @@ def _over_list(below: Visit) -> Visit:
     return run
 
 
-def _over_unique_list(below: Visit | None, key_of: Callable[[Any], Any]) -> Visit:
+def _over_unique_list(below: Visit | None, names: dict[str, str]) -> Visit:
+    """names: the key's JSON names and attributes; none, where an item is its own key."""
+    attributes = list(names.values())
+
     def run(members: Any, path: str) -> Iterator[FieldError]:
-        seen: set[str] = set()
+        seen: set[Any] = set()
         for index, member in enumerate(members):
-            key = key_of(member)
-            mark = repr(key)
+            mark = tuple([getattr(member, name) for name in attributes]) if names else member
             if mark in seen:
-                yield duplicate(f"{path}[{index}]", key)
+                yield duplicate(f"{path}[{index}]", _shown(member, names))
             seen.add(mark)
             if below is not None:
                 yield from below(member, f"{path}[{index}]")
@@ -89,10 +91,15 @@ def _over_unique_list(below: Visit | None, key_of: Callable[[Any], Any]) -> Visi
     return run
 
 
-def _key_of(node: Node) -> Callable[[Any], Any]:
+def _shown(member: Any, names: dict[str, str]) -> Any:
+    if not names:
+        return member
+    return {key: value for key, name in names.items() if (value := getattr(member, name)) is not UNSET}
+
+
+def _key_names(node: Node) -> dict[str, str]:
     item = node.item
     if node.list_type == "set" or item is None or item.struct is None:
-        return lambda member: member
-    names = {field.encode_name: field.name for field in msgspec.structs.fields(item.struct)}
-    keys = [(key, names[key]) for key in node.keys]
-    return lambda member: {key: value for key, name in keys if (value := getattr(member, name)) is not UNSET}
+        return {}
+    attributes = {field.encode_name: field.name for field in msgspec.structs.fields(item.struct)}
+    return {key: attributes[key] for key in node.keys}

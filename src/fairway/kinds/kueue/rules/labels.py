@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from fairway.kinds import names
 from fairway.kinds.errors import (
@@ -30,8 +31,14 @@ _UNKNOWN_EFFECT = "supported taint effect values: " + ", ".join(f"'{effect}'" fo
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
+@lru_cache(maxsize=4096)
+def _key_problems(key: str) -> tuple[str, ...]:
+    """The same few keys come with every object."""
+    return tuple(names.qualified_name(key))
+
+
 def label_key(key: str, path: str) -> list[FieldError]:
-    return [invalid(path, key, problem, LABEL_KEY) for problem in names.qualified_name(key)]
+    return [invalid(path, key, problem, LABEL_KEY) for problem in _key_problems(key)]
 
 
 def labels(values: Mapping[str, str], path: str) -> list[FieldError]:
@@ -43,7 +50,7 @@ def labels(values: Mapping[str, str], path: str) -> list[FieldError]:
 
 
 def annotation_keys(values: Mapping[str, str], path: str) -> list[FieldError]:
-    errors = [invalid(path, key, problem, LABEL_KEY) for key in values for problem in names.qualified_name(key.lower())]
+    errors = [invalid(path, key, problem, LABEL_KEY) for key in values for problem in _key_problems(key.lower())]
     if sum(len(key.encode()) + len(value.encode()) for key, value in values.items()) > ANNOTATIONS_MAX_BYTES:
         errors.append(too_long(path, ANNOTATIONS_MAX_BYTES))
     return errors

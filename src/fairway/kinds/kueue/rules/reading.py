@@ -41,7 +41,7 @@ def nanos(value: Opt[Quantity]) -> int:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two values say the same: quantities by amount, and an empty list, map or object like an absent one."""
-    if one is other or (_empty(one) and _empty(other)):
+    if one == other or (_empty(one) and _empty(other)):
         return True
     if isinstance(one, Quantity) and isinstance(other, Quantity):
         return quantity.parse(one).nanos == quantity.parse(other).nanos
@@ -51,7 +51,7 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(same(left, right) for left, right in zip(one, other, strict=True))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(member, other[name]) for name, member in one.items())
-    return bool(one == other)
+    return False
 
 
 def _empty(value: Any) -> bool:
