@@ -171,9 +171,9 @@ def test_an_object_with_finalizers_stays_until_the_last_is_taken_off() -> None:
         await world.client.delete(CONFIGMAPS, "a", "default")
         marked = (await world.client.get(CONFIGMAPS, "a", "default")).json()
         assert marked["metadata"]["deletionTimestamp"]
+        more = {**marked["metadata"], "finalizers": ["x.io/y", "z.io/w"]}
         with pytest.raises(ApiError, match="no new finalizers can be added"):
-            meta = {**marked["metadata"], "finalizers": ["x.io/y", "z.io/w"]}
-            await world.client.update(CONFIGMAPS, {**marked, "metadata": meta})
+            await world.client.update(CONFIGMAPS, {**marked, "metadata": more})
         await world.client.update(CONFIGMAPS, {**marked, "metadata": {**marked["metadata"], "finalizers": []}})
         with pytest.raises(ApiError, match="not found"):
             await world.client.get(CONFIGMAPS, "a", "default")

@@ -1,0 +1,98 @@
+"""Many writes in one call, with a result for each: our own addition to the API, an option that no client needs.
+
+POST /apis/fairway.dev/v1/bulk  {"items": [{"verb": "create" | "update" | "updateStatus", "resource": "jobs", "object": {…}}, …]}
+answers                          {"items": [{"code": 201, "object": {…}} | {"code": 409, "object": {Status}}, …]}
+
+The items are independent: one that is refused does not hold up the others. All that succeed are durable when the answer comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from fairway.api import codec
+from fairway.api.errors import ApiError, bad_request
+from fairway.api.request import Options, Target, Write
+from fairway.api.space import Space
+from fairway.kinds.types import encode
+from fairway.server.http import Request
+from fairway.server.options import write_options
+from fairway.server.routes import ResourcePath
+
+PATH = ResourcePath("fairway.dev", "v1", "bulk")
+ITEMS_MAX = 5000
+Authorize = Callable[[str, ResourcePath], None]
+
+
+class _Item(msgspec.Struct, forbid_unknown_fields=True):
+    verb: Literal["create", "update", "updateStatus"]
+    object: msgspec.Raw
+    resource: str = ""
+
+
+class _Bulk(msgspec.Struct):
+    items: list[_Item]
+
+
+class _Type(msgspec.Struct, rename="camel"):
+    api_version: str
+    kind: str
+
+
+_decode = msgspec.json.Decoder(_Bulk).decode
+_decode_type = msgspec.json.Decoder(_Type).decode
+
+
+async def bulk(space: Space, request: Request, authorize: Authorize) -> None:
+    try:
+        asked = _decode(await request.body())
+    except msgspec.MsgspecError as error:
+        raise bad_request(f"the body is not a list of writes: {error}") from None
+    if len(asked.items) > ITEMS_MAX:
+        raise bad_request(f"{len(asked.items)} items are too many for one call: send at most {ITEMS_MAX}")
+    options = write_options(request)
+    allowed: set[tuple[str, ResourcePath]] = set()
+
+    def check(verb: str, path: ResourcePath) -> None:
+        if (verb, path) not in allowed:
+            authorize(verb, path)
+            allowed.add((verb, path))
+
+    results = await space.objects.bulk([_maker(space, item, options, check) for item in asked.items])
+    parts = [_result(result, item) for result, item in zip(results, asked.items, strict=True)]
+    await request.respond(200, b'{"items":[' + b",".join(parts) + b"]}")
+
+
+def _maker(space: Space, item: _Item, options: Options, check: Authorize) -> Callable[[], Write]:
+    def make() -> Write:
+        body = bytes(item.object)
+        try:
+            named = _decode_type(body)
+        except msgspec.MsgspecError as error:
+            raise bad_request(f"an item's object must say apiVersion and kind: {error}") from None
+        kind = space.registry.of(named.api_version, named.kind)
+        version = named.api_version.rpartition("/")[2]
+        if kind is None or version not in {served.name for served in kind.versions}:
+            raise ApiError(404, "NotFound", f"{named.api_version} {named.kind} is not served here", details={})
+        name, namespace = codec.identity(body)
+        if kind.namespaced:
+            namespace = namespace or "default"
+        served = kind.version(version)
+        if item.verb == "create":
+            check("create", ResourcePath(kind.group, version, kind.plural, namespace))
+            return space.objects.create(Target(kind, served, namespace), body, options)
+        subresource = "status" if item.verb == "updateStatus" else ""
+        check("update", ResourcePath(kind.group, version, kind.plural, namespace, name, subresource))
+        return space.objects.update(Target(kind, served, namespace, name, subresource), body, options)
+
+    return make
+
+
+def _result(result: Write | ApiError, item: _Item) -> bytes:
+    if isinstance(result, ApiError):
+        return b'{"code":%d,"object":%s}' % (result.code, encode(result.status()))
+    value = codec.served(result.target.kind, result.target.version, result.value)
+    return b'{"code":%d,"object":%s}' % (201 if item.verb == "create" else 200, value)
