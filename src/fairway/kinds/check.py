@@ -6,10 +6,8 @@ says exactly why, for all fields at once, and returns the value without unknown 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from msgspec import UNSET
@@ -17,6 +15,7 @@ from msgspec import UNSET
 from fairway.kinds.errors import ErrorType, FieldError, invalid, not_supported, required
 from fairway.kinds.schema import Node
 from fairway.kinds.types import Base64, MicroTime, Quantity, Time, decode_scalar
+from fairway.kinds.values import regex, value_errors
 
 DEPTH_MAX = 100
 _SCALAR_TYPES: dict[str, tuple[type, ...]] = {
@@ -48,11 +47,13 @@ def _walk(value: Any, node: Node, path: str, found: Findings, depth: int) -> Any
         found.errors.append(invalid(path[:80], "...", f"nested deeper than {DEPTH_MAX} levels"))
         return None
     if node.type == "object" or node.type == "map":
-        return _walk_mapping(value, node, path, found, depth)
-    if node.type == "list":
-        return _walk_list(value, node, path, found, depth)
-    if node.type != "any":
-        return _walk_scalar(value, node, path, found)
+        value = _walk_mapping(value, node, path, found, depth)
+    elif node.type == "list":
+        value = _walk_list(value, node, path, found, depth)
+    elif node.type != "any":
+        value = _walk_scalar(value, node, path, found)
+    if node.values:
+        found.errors += value_errors(value, node.values, path)
     return value
 
 
@@ -136,7 +137,7 @@ def _walk_scalar(value: Any, node: Node, path: str, found: Findings) -> Any:
 
 
 def _check_text(value: str, node: Node, path: str, found: Findings) -> None:
-    if node.pattern is not None and not _regex(node.pattern).search(value):
+    if node.pattern is not None and not regex(node.pattern).search(value):
         found.errors.append(invalid(path, value, f"must match '{node.pattern}'"))
     _check_size(len(value), node, path, found, "characters")
 
@@ -187,8 +188,3 @@ def _join(path: str, name: str, is_map: bool) -> str:
     if is_map and not name.isidentifier():
         return f"{path}[{name}]"
     return f"{path}.{name}" if path else name
-
-
-@lru_cache(maxsize=512)
-def _regex(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

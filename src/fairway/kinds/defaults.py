@@ -24,6 +24,22 @@ def fill(value: msgspec.Struct) -> None:
         filler(value)
 
 
+def fill_defaults(value: Any, node: Node) -> None:
+    """The same for plain JSON beside its schema: how objects of a user's CRD get their defaults."""
+    if isinstance(value, dict):
+        if node.type == "object":
+            for name, child in node.fields.items():
+                if name not in value and child.default is not UNSET:
+                    value[name] = copy.deepcopy(child.default)
+        for name, member in value.items():
+            below = node.child(name)
+            if below is not None:
+                fill_defaults(member, below)
+    elif isinstance(value, list) and node.item is not None:
+        for member in value:
+            fill_defaults(member, node.item)
+
+
 @cache
 def _filler(struct: StructType) -> Fill | None:
     node = schema.of(struct)

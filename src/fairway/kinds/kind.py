@@ -39,6 +39,15 @@ class Moment(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a kind keeps what the scale subresource shows, as JSONPath."""
+
+    spec_replicas: str
+    status_replicas: str
+    selector: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """A served version. `to_storage` and `from_storage` convert an object's Struct to and from the kind's storage version."""
 
@@ -51,6 +60,9 @@ class Version:
     """Warning sent with every answer in this version, if any."""
     root: Node | None = None
     """Schema of a kind whose Struct says less than its schema (a user's CRD)."""
+    served: bool = True
+    """False for a version that objects are stored in but nobody may ask for."""
+    scale: Scale | None = None
 
     @property
     def node(self) -> Node:

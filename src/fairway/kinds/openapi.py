@@ -44,7 +44,7 @@ def openapi_schema(node: Node, ref: Ref | None = None, *, depth: int = 0) -> dic
     if node.rules:
         schema["x-kubernetes-validations"] = [dict(rule) for rule in node.rules]
     _bounds(schema, node)
-    return schema
+    return schema | node.values
 
 
 def _shape(node: Node, ref: Ref | None, depth: int) -> dict[str, Any]:

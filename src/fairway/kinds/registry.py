@@ -23,7 +23,8 @@ class Registry:
         self._by_bucket[kind.bucket] = kind
         self._by_name[kind.group, kind.name] = kind
         for version in kind.versions:
-            self._by_route[kind.group, version.name, kind.plural] = (kind, version)
+            if version.served:
+                self._by_route[kind.group, version.name, kind.plural] = (kind, version)
         self.generation += 1
 
     def remove(self, bucket: str) -> None:

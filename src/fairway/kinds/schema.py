@@ -74,6 +74,7 @@ class Node:
         "size_min",
         "struct",
         "type",
+        "values",
         "zero",
     )
 
@@ -102,6 +103,9 @@ class Node:
         self.preserve_unknown = False
         self.embedded = False
         self.rules: tuple[dict[str, Any], ...] = ()
+        """CEL rules (x-kubernetes-validations)."""
+        self.values: dict[str, Any] = {}
+        """OpenAPI keywords about values that have no field here (oneOf, format …); see fairway.kinds.values."""
 
     @property
     def fields(self) -> dict[str, Node]:
