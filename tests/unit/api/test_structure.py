@@ -200,7 +200,7 @@ def test_removing_takes_out_owned_fields_and_what_is_left_empty() -> None:
     kept = copy.deepcopy(spec)
 
     def removed(fields: Any, keep: Any = None) -> Any:
-        return structure.remove(spec, fields, SPEC, keep or {})
+        return structure.remove(spec, fields, SPEC, [keep] if keep else ())
 
     assert removed({"f:replicas": {}}) == {k: v for k, v in spec.items() if k != "replicas"}
     assert removed({"f:replicas": {}}, {"f:replicas": {}}) is spec

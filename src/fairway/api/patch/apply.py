@@ -152,12 +152,9 @@ class _Apply:
 
     def _prune(self, merged: dict[str, Any], last: FieldSet, fields: FieldSet, others: list[Entry]) -> dict[str, Any]:
         """Take out what this manager applied before and no longer does, unless others own it too."""
-        if not fieldset.difference(last, fields):
-            return merged
-        keep = fieldset.union(fields, _METADATA)
-        for entry in others:
-            keep = fieldset.union(keep, entry.fields)
-        result: dict[str, Any] = structure.remove(merged, last, self.node, keep)
+        gone = fieldset.difference(last, fields)
+        keep = [_METADATA, fields, *(entry.fields for entry in others)]
+        result: dict[str, Any] = structure.remove(merged, gone, self.node, keep)
         return result
 
     def _take(self, others: list[Entry], written: FieldSet) -> list[Entry]:

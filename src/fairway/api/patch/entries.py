@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fairway.api.patch import fieldset
@@ -15,8 +15,10 @@ ANCIENT_CHANGES = "ancient-changes"
 UPDATERS_MAX = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Entry:
+    """One writer and its fields. Never changed once made: frozen would say so, and cost as much as all the rest of reading one."""
+
     manager: str
     operation: str
     api_version: str
@@ -33,7 +35,9 @@ class Entry:
         return (self.manager, self.operation, self.subresource, version)
 
     def owning(self, fields: FieldSet) -> Entry:
-        return self if fields is self.fields else replace(self, fields=fields, source=None)
+        if fields is self.fields:
+            return self
+        return Entry(self.manager, self.operation, self.api_version, self.time, self.subresource, fields)
 
     def render(self) -> dict[str, Any]:
         if self.source is not None:
@@ -91,7 +95,7 @@ def read_strictly(entry: Any) -> Entry:
         raise PatchError("an entry needs fieldsType FieldsV1 and an apiVersion")
     if not all(isinstance(entry.get(name, ""), str) for name in ("manager", "apiVersion", "time", "subresource")):
         raise PatchError("manager, apiVersion, time and subresource must be strings")
-    return replace(read(entry), fields=fieldset.parse(entry.get("fieldsV1") or {}), source=None)
+    return read(entry).owning(fieldset.parse(entry.get("fieldsV1") or {}))
 
 
 def render(entries: list[Entry]) -> Entries:

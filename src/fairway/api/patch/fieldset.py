@@ -67,7 +67,7 @@ def _canonical(element: str) -> str:
 
 def render(fields: FieldSet) -> FieldSet:
     """The same set in canonical order."""
-    return {element: render(fields[element]) for element in sorted(fields)} if fields else LEAF
+    return {element: render(below) if (below := fields[element]) else LEAF for element in sorted(fields)}
 
 
 def item_key(values: dict[str, Any]) -> str:

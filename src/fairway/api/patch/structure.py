@@ -7,6 +7,7 @@ Some fields belong to nobody: identity, versions and times that only the server 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -34,7 +35,8 @@ NOBODYS_METADATA = frozenset(
 )
 
 _OPEN = Node("any")
-_ITSELF: FieldSet = {SELF: LEAF}
+_PLAIN = frozenset((str, int, bool, float))
+_MAPPINGS = frozenset(("object", "map", "any"))
 
 
 class _Repeated(list[Any]):
@@ -72,13 +74,11 @@ def _below(value: Any, node: Node, every: bool) -> FieldSet | None:
             item = node.item or _OPEN
             result: FieldSet = {SELF: LEAF} if every else {}
             for name, member in value.items():
-                result["f:" + name] = _itself(_below(member, item, every))
+                result["f:" + name] = LEAF if type(member) in _PLAIN else _itself(_below(member, item, every))
             return result
-    elif isinstance(value, list) and kind == "list" and is_granular(node):
-        if not value:
-            return LEAF
-        result = {SELF: LEAF} if every else {}
+    elif isinstance(value, list) and value and kind == "list" and is_granular(node):
         item_node = node.item or _OPEN
+        result = {SELF: LEAF} if every else {}
         for element, item in index(value, node, strict=not every).items():
             result[element] = LEAF if type(item) is not dict else _itself(_below(item, item_node, every))
         return result if len(result) > every else LEAF
@@ -89,15 +89,16 @@ def _below_object(value: dict[str, Any], node: Node, every: bool) -> FieldSet | 
     result: FieldSet = {SELF: LEAF} if every else {}
     children = node.fields
     for name, member in value.items():
+        if type(member) in _PLAIN:
+            result["f:" + name] = LEAF
+            continue
         child = children.get(name)
         if child is None:
             result["f:" + name] = _itself(_below(member, _OPEN, every))
-            continue
-        if member is None and _null_is_absent(child):
-            continue
-        below = _named(name, member, child, every)
-        if below is not None:
-            result["f:" + name] = below
+        elif member is not None or not _null_is_absent(child):
+            below = _named(name, member, child, every)
+            if below is not None:
+                result["f:" + name] = below
     if len(result) > every:
         return result
     return LEAF if every else None
@@ -217,9 +218,6 @@ def _compare(before: Any, after: Any, node: Node, element: str, written: FieldSe
         removed[element] = below_removed
 
 
-_MAPPINGS = frozenset(("object", "map", "any"))
-
-
 def _compare_items(before: list[Any], after: list[Any], node: Node) -> tuple[FieldSet, FieldSet]:
     written: FieldSet = {}
     removed: FieldSet = {}
@@ -240,23 +238,31 @@ def _compare_items(before: list[Any], after: list[Any], node: Node) -> tuple[Fie
 def merge(live: Any, applied: Any, node: Node) -> Any:
     """The live value with the applied one laid over it; the live one itself if that changes nothing."""
     if isinstance(live, dict) and isinstance(applied, dict) and node.type in _MAPPINGS and not node.atomic:
-        result = live
-        for name, value in applied.items():
+        return _merge_members(live, applied, node)
+    if isinstance(live, list) and isinstance(applied, list) and node.type == "list" and is_granular(node):
+        return _merge_items(live, applied, node)
+    return live if live == applied and isinstance(live, bool) == isinstance(applied, bool) else applied
+
+
+def _merge_members(live: dict[str, Any], applied: dict[str, Any], node: Node) -> dict[str, Any]:
+    result = live
+    for name, value in applied.items():
+        old = live.get(name)
+        if type(value) in _PLAIN:
+            if old == value and type(old) is type(value):
+                continue
+        else:
             child = node.child(name) or _OPEN
             if value is None and _null_is_absent(child):
                 continue
             if name in live:
-                old = live[name]
                 value = merge(old, value, child)
                 if value is old:
                     continue
-            if result is live:
-                result = dict(live)
-            result[name] = value
-        return result
-    if isinstance(live, list) and isinstance(applied, list) and node.type == "list" and is_granular(node):
-        return _merge_items(live, applied, node)
-    return live if live == applied and isinstance(live, bool) == isinstance(applied, bool) else applied
+        if result is live:
+            result = dict(live)
+        result[name] = value
+    return result
 
 
 def _merge_items(live: list[Any], applied: list[Any], node: Node) -> list[Any]:
@@ -293,10 +299,10 @@ def _is(left: Any, right: Any) -> bool:
     return left is right
 
 
-def remove(value: Any, gone: FieldSet, node: Node, keep: FieldSet = LEAF) -> Any:
-    """The value without the fields of one set, save those that another set keeps. What is left empty and is not kept goes too.
+def remove(value: Any, gone: FieldSet, node: Node, keep: Sequence[FieldSet] = ()) -> Any:
+    """The value without the fields of one set, save those that other sets keep. What is left empty and is not kept goes too.
 
-    A named field that has anything of the first set below it, and nothing of the second, goes whole: what nobody owns does not hold up
+    A named field that has anything of the first set below it, and nothing of the others, goes whole: what nobody owns does not hold up
     what its owner gave up.
     """
     if isinstance(value, dict) and node.type in _MAPPINGS and not node.atomic:
@@ -306,40 +312,39 @@ def remove(value: Any, gone: FieldSet, node: Node, keep: FieldSet = LEAF) -> Any
     return value
 
 
-def _remove_members(value: dict[str, Any], gone: FieldSet, node: Node, keep: FieldSet) -> dict[str, Any]:
+def _remove_members(value: dict[str, Any], gone: FieldSet, node: Node, keep: Sequence[FieldSet]) -> dict[str, Any]:
     result = value
     named = node.fields if node.type == "object" else {}
     for element, below in gone.items():
         name = element[2:]
         if name not in value or element[:2] != "f:":
             continue
-        kept = keep.get(element)
+        kept = [each[element] for each in keep if element in each]
         by_name = name in named
-        if (by_name or fieldset.has_self(below)) and (kept is None or not (by_name or fieldset.has_self(kept))):
-            left = None
-        else:
-            left = remove(value[name], below, node.child(name) or _OPEN, kept or LEAF) if below else value[name]
+        left = None
+        if not (by_name or fieldset.has_self(below)) or (kept and by_name) or any(map(fieldset.has_self, kept)):
+            left = remove(value[name], below, node.child(name) or _OPEN, kept) if below else value[name]
             if left is value[name]:
                 continue
         if result is value:
             result = dict(value)
-        if left or (left is not None and kept is not None and fieldset.has_self(kept)):
+        if left or (left is not None and any(map(fieldset.has_self, kept))):
             result[name] = left
         else:
             del result[name]
     return result
 
 
-def _remove_items(value: list[Any], gone: FieldSet, node: Node, keep: FieldSet) -> list[Any]:
+def _remove_items(value: list[Any], gone: FieldSet, node: Node, keep: Sequence[FieldSet]) -> list[Any]:
     result: list[Any] = []
     for element, item in _elements(value, node):
         below = gone.get(element)
         if below is not None:
-            kept = keep.get(element)
-            if fieldset.has_self(below) and (kept is None or not fieldset.has_self(kept)):
+            kept = [each[element] for each in keep if element in each]
+            if fieldset.has_self(below) and not any(map(fieldset.has_self, kept)):
                 continue
             if below:
-                item = remove(item, below, node.item or _OPEN, kept or LEAF)
+                item = remove(item, below, node.item or _OPEN, kept)
         result.append(item)
     return value if len(result) == len(value) and all(map(_is, result, value)) else result
 

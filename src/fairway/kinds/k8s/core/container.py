@@ -22,7 +22,7 @@ class ContainerPort(Type):
     name: Opt[Annotated[str, F(proto=1)]] = UNSET
     host_port: Opt[Annotated[Int32, F(proto=2)]] = UNSET
     container_port: Annotated[Int32, F(proto=3)] = 0
-    protocol: Opt[Annotated[str, F(proto=4)]] = UNSET
+    protocol: Opt[Annotated[str, F(proto=4, default="TCP")]] = UNSET
     host_ip: Opt[Annotated[str, F(proto=5)]] = field(default=UNSET, name="hostIP")
 
 

@@ -12,7 +12,7 @@ from fairway.kinds.types import UNSET, Annotated, F, Int32, IntOrString, Opt, Ty
 
 class ServicePort(Type):
     name: Opt[Annotated[str, F(proto=1)]] = UNSET
-    protocol: Opt[Annotated[str, F(proto=2)]] = UNSET
+    protocol: Opt[Annotated[str, F(proto=2, default="TCP")]] = UNSET
     app_protocol: Opt[Annotated[str, F(proto=6, zero=True)]] = UNSET
     port: Annotated[Int32, F(proto=3)] = 0
     target_port: Opt[Annotated[IntOrString, F(proto=4)]] = UNSET
