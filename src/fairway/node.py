@@ -5,12 +5,16 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from fairway.api import bootstrap
+from fairway.api.crds import CustomKinds
 from fairway.api.expiry import EventExpiry
 from fairway.api.garbage import GarbageCollector
+from fairway.api.local import LocalClient
 from fairway.api.namespaces import NamespaceController
 from fairway.api.space import Space
+from fairway.control.in_use import InUse
 from fairway.kinds.builtin import KINDS
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
@@ -18,6 +22,14 @@ from fairway.runtime.ids import Ids, SystemIds
 from fairway.server.app import Access, App, Served
 from fairway.store import Store
 from fairway.store.sqlite import SqliteLog
+
+
+class Keeper(Protocol):
+    """Looks after a space in the background."""
+
+    def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
 
 
 class Node:
@@ -35,7 +47,7 @@ class Node:
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
         self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
-        self._keepers: list[GarbageCollector | NamespaceController | EventExpiry] = []
+        self._keepers: list[Keeper] = []
 
     def _store(self, name: str) -> Store:
         if self._data is None:
@@ -47,8 +59,7 @@ class Node:
     async def start(self, access: Sequence[Access]) -> App:
         for space in self.spaces:
             await space.store.open()
-            await bootstrap.ensure(space, bootstrap.namespaces())
-            self._keep(space)
+            await self._keep(space)
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
@@ -57,11 +68,15 @@ class Node:
         app.ready = True
         return app
 
-    def _keep(self, space: Space) -> None:
-        garbage, namespaces, expiry = GarbageCollector(space), NamespaceController(space), EventExpiry(space)
+    async def _keep(self, space: Space) -> None:
+        kinds, garbage, namespaces = CustomKinds(space), GarbageCollector(space), NamespaceController(space)
+        kinds.load()
+        await bootstrap.ensure(space, bootstrap.namespaces())
+        await kinds.ensure_builtin()
         garbage.load()
         namespaces.load()
-        for keeper in (garbage, namespaces, expiry):
+        in_use = InUse(LocalClient(space, "kueue-admission"))
+        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use):
             keeper.start()
             self._keepers.append(keeper)
 
