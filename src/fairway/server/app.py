@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fairway import __version__
+from fairway.api import selectors
 from fairway.api.errors import ApiError
 from fairway.api.request import Caller, Target
 from fairway.api.space import Space
+from fairway.kinds.own.token import TOKEN
 from fairway.server.discovery import Discovery
 from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
@@ -36,14 +38,16 @@ _PUBLIC = {"/healthz", "/livez", "/readyz", "/version"}
 class Access(Protocol):
     """Who a caller is and what they may do, in one space."""
 
-    def authenticate(self, token: str) -> Caller | None: ...
+    def authenticate(self, request: Request) -> Caller:
+        """Raises a 401 for a token that is not valid."""
+        ...
 
     def authorize(self, caller: Caller, verb: str, path: ResourcePath, url: str) -> None:
         """Raises a 403 that says what is missing."""
         ...
 
-    async def review(self, space: Space, request: Request, path: ResourcePath) -> bool:
-        """Answer an access or token review; False if the path is none."""
+    async def answer(self, request: Request, path: ResourcePath) -> bool:
+        """Answer an access or token review, or issue a token; False if the request is none of these."""
         ...
 
 
@@ -111,7 +115,7 @@ class App:
         if path in _PUBLIC or path == "/version/":
             await self._public(request, served)
             return
-        request.caller = self._authenticate(served, request)
+        request.caller = served.access.authenticate(request)
         resource = resource_path(path)
         if resource is None:
             served.access.authorize(request.caller, request.method.lower(), _NO_RESOURCE, path)
@@ -154,23 +158,12 @@ class App:
             self.metrics.watchers.dec()
             self.metrics.count("watch", resource.resource, 200)
 
-    def _authenticate(self, served: Served, request: Request) -> Caller:
-        header = request.headers.get(b"authorization", b"")
-        scheme, _space, token = header.partition(b" ")
-        caller = None
-        if scheme.lower() == b"bearer" and token:
-            caller = served.access.authenticate(token.strip().decode("latin-1"))
-        if caller is None:
-            raise ApiError(401, "Unauthorized", "Unauthorized")
-        return caller
-
     async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
         route = served.space.registry.route(path.group, path.version, path.resource)
-        served.access.authorize(request.caller, verb, path, request.path)
-        if path.subresource not in ("", "status") or route is None:
-            answered = await served.access.review(served.space, request, path)
-            if answered:
-                return
+        served.access.authorize(request.caller, verb, _narrowed(request, path), request.path)
+        special = path.subresource not in ("", "status") or route is None or route[0] is TOKEN
+        if special and await served.access.answer(request, path):
+            return
         if route is None:
             raise _unknown(served, path)
         kind, version = route
@@ -267,6 +260,7 @@ class App:
 _TEXT = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
 _METRICS = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
 _NO_RESOURCE = ResourcePath("", "", "")
+_NAMING = ("metadata.name", "metadata.namespace")
 
 
 def version_info() -> dict[str, str]:
@@ -290,6 +284,18 @@ def _verb(request: Request, path: ResourcePath) -> str:
     if verb == "get":
         return "watch" if request.scope["query_string"] and request.flag("watch") else "list"
     return "deletecollection" if verb == "delete" else verb
+
+
+def _narrowed(request: Request, path: ResourcePath) -> ResourcePath:
+    """A list or watch of one object by its name counts as being about that object: roles may name it."""
+    if path.name or b"fieldSelector" not in request.scope["query_string"]:
+        return path
+    try:
+        fields = selectors.parse_fields(request.query.get("fieldSelector", ""), _NAMING, path.resource)
+    except selectors.SelectorError:
+        return path
+    name = fields.exact("metadata.name")
+    return path._replace(name=name) if name else path
 
 
 def _split_space(path: str) -> tuple[str, str]:
