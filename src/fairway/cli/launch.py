@@ -16,7 +16,7 @@ from pathlib import Path
 
 import fairway
 from fairway.runtime import sockets
-from fairway.runtime.datadir import DataDir
+from fairway.runtime.datadir import AlreadyRunning, DataDir
 from fairway.runtime.launcher import LaunchConfig, Launcher
 from fairway.runtime.logfile import RotatingFile
 from fairway.runtime.status import Event, Fatal, Problem, Ready, Reporter
@@ -65,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         asyncio.run(Launcher(config, notify).run())
     except Problem as problem:
         reporter.send(Fatal(problem.message, problem.remedy))
-        _log(data, f"launcher: {problem}\n")
+        if not isinstance(problem, AlreadyRunning):  # Then the log is another's.
+            _log(data, f"launcher: {problem}\n")
         return 1
     except Exception as error:
         reporter.send(

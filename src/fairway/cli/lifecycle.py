@@ -75,6 +75,7 @@ def down(data: options.Data = None, output: options.Format = Output.TEXT) -> Non
     state = folder.running()
     if state is not None:
         _stop(state)
+    _await_orphan(folder)
     if output is Output.JSON:
         show_json({"data": str(folder.path), "stopped": state is not None, "pid": state.pid if state else None})
     elif state is None:
@@ -151,6 +152,16 @@ def _stop(state: LauncherState) -> None:
         )
 
 
+def _await_orphan(folder: DataDir) -> None:
+    """The node of a launcher that was killed ends by itself, a moment later."""
+    state = folder.read_state()
+    if state is None or process.wait_until(lambda: not state.node_alive, _STOP_TIMEOUT_S):
+        return
+    raise Problem(
+        f"a node (pid {state.node_pid}) lives on without its launcher", f"end it with: kill -9 {state.node_pid}"
+    )
+
+
 def _start_detached(folder: DataDir, host: str, port: int | None, tls: bool, progress: Status) -> None:
     read_fd, write_fd = os.pipe()
     command = [*launch.python("fairway.cli.launch"), "--data", str(folder.path), "--host", host]
@@ -175,6 +186,9 @@ def _start_detached(folder: DataDir, host: str, port: int | None, tls: bool, pro
     except KeyboardInterrupt:
         launcher.terminate()
         launcher.wait()
+        raise
+    except Problem:
+        launcher.wait()  # So that nothing of it is left when its message is read.
         raise
     raise Problem(
         f"the launcher {process.describe_exit(launcher.wait())} without a word", "try without --detach to see why"

@@ -24,8 +24,11 @@ HEAD_BYTES_MAX = 64 << 10
 HEAD_TIMEOUT_S = 30.0
 KEEP_ALIVE_S = 90
 """Longer than the common 60 or 75 s of proxies and clients, so that it is they who close an idle connection."""
-STREAM_GRACE_S = 2
-"""What a response that still runs gets to end by itself when the node stops; after that its connection is closed."""
+ANSWER_GRACE_S = 2.0
+"""What a response that still runs gets to end by itself when the node stops; after that it is cut off."""
+FLUSH_GRACE_S = 0.5
+"""What a client gets to take the rest of its answer and to close; a client that stopped reading must not keep the node."""
+_POLL_S = 0.02
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -40,7 +43,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._in_head = True
+        self._in_head = False
         self._head_bytes = 0
         self._head_timer: TimerHandle | None = None
 
@@ -59,17 +62,17 @@ class BoundedProtocol(HttpToolsProtocol):
             elif self._head_timer is None:
                 self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self.transport.close)
 
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        self._head_bytes = 0
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._head_bytes = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
         super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._in_head = True
-        super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._head_timer is not None:
@@ -78,7 +81,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to its caller, and says when it serves."""
+    """Leaves signals to its caller, says when it serves, and waits for nobody for long when it stops."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -91,6 +94,23 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for closing in (*self.servers, *(sockets or ())):
+            closing.close()
+        state = self.server_state
+        for connection in tuple(state.connections):
+            connection.shutdown()
+        if state.tasks:
+            await asyncio.wait(tuple(state.tasks), timeout=ANSWER_GRACE_S)
+        for task in tuple(state.tasks):
+            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_GRACE_S):
+                while state.connections:  # noqa: ASYNC110 - they leave the set one by one, and nobody tells
+                    await asyncio.sleep(_POLL_S)
+        for connection in tuple(state.connections):
+            connection.transport.abort()
 
 
 async def serve(
@@ -114,7 +134,6 @@ async def serve(
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=STREAM_GRACE_S,
         ssl_certfile=certificate.chain if certificate else None,
         ssl_keyfile=certificate.key if certificate else None,
     )

@@ -122,7 +122,7 @@ def revoke(
 
 def expiry(text: str, now: datetime) -> str:
     """`30d` from now, as the API writes times."""
-    parts = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
+    parts = re.fullmatch(r"([0-9]{1,6})([smhdw])", text.strip())
     if parts is None or not int(parts[1]):
         raise Problem(f"{text!r} is no time span", "give a number and a unit: 90m, 12h, 30d, 8w")
     try:

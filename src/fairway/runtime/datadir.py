@@ -133,9 +133,11 @@ class DataDir:
         if state is not None and state.alive:
             return state
         owner = self._owner()
-        if owner is not None and process.same(owner.pid, owner.identity):
-            return LauncherState(pid=owner.pid, identity=owner.identity)
-        return None
+        if owner is None or not process.same(owner.pid, owner.identity):
+            return None
+        if state is not None and (state.pid, state.identity, state.phase) == (owner.pid, owner.identity, "stopped"):
+            return None  # It has said goodbye, and is about to be gone.
+        return LauncherState(pid=owner.pid, identity=owner.identity)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[int]:

@@ -29,7 +29,7 @@ DEFAULT_PORT = 7443
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _STATUS_LINE_BYTES_MAX = 1 << 20
 _OUTPUT_CHUNK_BYTES = 1 << 16
-_OUTPUT_DRAIN_S = 1.0
+_OUTPUT_DRAIN_S = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +104,9 @@ class Launcher:
             listener = sockets.listen(
                 self._config.host, (own_port or DEFAULT_PORT) if wanted is None else wanted or own_port
             )
-        except sockets.PortTaken:
+        except sockets.PortTaken as taken:
             if wanted != 0:
-                raise
+                raise taken.examined() from None
             listener = sockets.listen(self._config.host, 0)
         pid = os.getpid()
         self._state.pid, self._state.identity = pid, process.identity(pid) or ""

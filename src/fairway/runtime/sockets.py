@@ -13,12 +13,26 @@ from fairway.runtime.status import Problem
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 4096
-_PROBE_TIMEOUT_S = 1.0
+_PROBE_TIMEOUT_S = 0.5
 _PROBE_BYTES_MAX = 1 << 16
 
 
 class PortTaken(Problem):
-    pass
+    def __init__(self, host: str, port: int, by: str = "another program", remedy: str = "") -> None:
+        super().__init__(
+            f"port {port} on {host} is in use by {by}",
+            f"{remedy}choose another port with --port N; --port 0 picks a free one",
+        )
+        self.host = host
+        self.port = port
+
+    def examined(self) -> PortTaken:
+        """The same, having asked whoever has the port who it is."""
+        if not is_fairway(self.host, self.port):
+            return self
+        return PortTaken(
+            self.host, self.port, "another Fairway", "stop that one (fairway down, with its own --data), or "
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -94,15 +108,7 @@ def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int
 
 def _explain(error: OSError, host: str, port: int) -> Problem:
     if error.errno == errno.EADDRINUSE:
-        if is_fairway(host, port):
-            return PortTaken(
-                f"port {port} on {host} is in use by another Fairway",
-                "stop that one (fairway down, with its --data), or choose another port with --port N; --port 0 picks a free one",
-            )
-        return PortTaken(
-            f"port {port} on {host} is in use by another program",
-            "choose another with --port N; --port 0 picks a free one",
-        )
+        return PortTaken(host, port)
     if error.errno == errno.EADDRNOTAVAIL:
         return Problem(
             f"this machine has no address {host}", "give one of its own with --host, or 0.0.0.0 for all of them"

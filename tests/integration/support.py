@@ -1,0 +1,189 @@
+"""Real launchers and nodes for tests, and a way to be sure that none is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import functools
+import io
+import ipaddress
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from fairway.cli.main import app
+from fairway.runtime import process
+from fairway.runtime.datadir import DataDir
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 30.0
+
+NODE_PRELUDE = """
+import argparse, json, os, pathlib, signal, socket, sys, time
+parser = argparse.ArgumentParser()
+for name in ("--data", "--host"):
+    parser.add_argument(name)
+for name in ("--fd", "--status-fd", "--life-fd", "--lock-fd"):
+    parser.add_argument(name, type=int)
+parser.add_argument("--no-tls", action="store_true")
+args = parser.parse_args()
+data = pathlib.Path(args.data)
+listener = socket.socket(fileno=args.fd)
+starts = data / "starts"
+starts.write_text(starts.read_text() + "x" if starts.exists() else "x")
+start = len(starts.read_text())
+
+def say(**event):
+    os.write(args.status_fd, json.dumps(event).encode() + b"\\n")
+
+def ready():
+    say(event="ready", port=listener.getsockname()[1], spaces=[{"name": "default", "context": "here"}])
+
+def await_file(name):
+    while not (data / name).exists():
+        time.sleep(0.005)
+
+def serve():
+    while True:
+        connection, _ = listener.accept()
+        connection.recv(100)
+        connection.sendall(f"start {start}".encode())
+        connection.close()
+"""
+
+
+def node_program(folder: Path, body: str) -> list[str]:
+    """A node that does as the test says; it starts in a fraction of the real one's time."""
+    script = folder / "node.py"
+    script.write_text(NODE_PRELUDE + body)
+    return [sys.executable, "-I", "-S", str(script)]
+
+
+def asynchronous(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+def eventually(condition: Callable[[], Any], what: str) -> None:
+    assert process.wait_until(lambda: bool(condition()), PATIENCE_S), f"waited in vain until {what}"
+
+
+def write_certificate(data: Path) -> Path:
+    """A certificate for 127.0.0.1 that signs itself, where the node looks for it. Returns its path."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fairway test")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder = data / "tls"
+    folder.mkdir(parents=True, exist_ok=True)
+    chain = folder / "server.crt"
+    chain.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "server.key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return chain
+
+
+class Result(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Fairway:
+    """`fairway --data DIR ...` as a person would type it."""
+
+    def __init__(self, data: Path, *, env: dict[str, str] | None = None, tls: bool = False) -> None:
+        self.data = DataDir(data)
+        self.tls = tls
+        self.env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FAIRWAY_DATA": str(data), **(env or {})}
+        self.env.pop("FAIRWAY_DEBUG", None)
+
+    def arguments(self, *arguments: str) -> list[str]:
+        return [*arguments, "--no-tls"] if arguments[0] == "up" and not self.tls else list(arguments)
+
+    def run(self, *arguments: str) -> Result:
+        """In this process, for speed; what it starts are processes of their own all the same."""
+        out, errors = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, self.env, clear=True),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(errors),
+        ):
+            code = app(self.arguments(*arguments))
+        return Result(code, out.getvalue(), errors.getvalue())
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "fairway", *self.arguments(*arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.env,
+        )
+
+    def up(self, *arguments: str) -> None:
+        done = self.run("up", "--detach", "--port", "0", *arguments)
+        assert done.returncode == 0, done.stderr
+
+    def status(self) -> dict[str, Any]:
+        result: dict[str, Any] = json.loads(self.run("status", "-o", "json").stdout)
+        return result
+
+    @property
+    def state(self) -> Any:
+        state = self.data.read_state()
+        assert state is not None
+        return state
+
+    def get(self, path: str, authority: Path | None = None) -> str:
+        with self.connect(authority) as connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".encode())
+            return read_all(connection)
+
+    def connect(self, authority: Path | None = None) -> socket.socket:
+        plain = socket.create_connection(("127.0.0.1", self.state.port), timeout=PATIENCE_S)
+        if authority is None:
+            return plain
+        return ssl.create_default_context(cafile=authority).wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def clean_up(self) -> None:
+        state = self.data.read_state()
+        running = self.data.running()
+        for found in filter(None, (running, state)):
+            process.send(found.pid, found.identity, signal.SIGKILL)
+            process.send(found.node_pid, found.node_identity, signal.SIGKILL)
+
+
+def read_all(connection: socket.socket) -> str:
+    parts = []
+    while part := connection.recv(65536):
+        parts.append(part)
+    return b"".join(parts).decode()
