@@ -19,7 +19,10 @@ from fairway.kinds.builtin import KINDS
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
 from fairway.runtime.ids import Ids, SystemIds
-from fairway.server.app import Access, App, Served
+from fairway.server import tokens
+from fairway.server.access import SpaceAccess
+from fairway.server.app import App, Served
+from fairway.server.rbac.bootstrap import bootstrap_objects
 from fairway.store import Store
 from fairway.store.sqlite import SqliteLog
 
@@ -38,7 +41,7 @@ class Node:
     def __init__(
         self,
         data: Path | None,
-        names: Sequence[str] = ("main",),
+        names: Sequence[str] = ("default",),
         *,
         clock: Clock | None = None,
         ids: Ids | None = None,
@@ -48,6 +51,7 @@ class Node:
         self._ids = ids or SystemIds()
         self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
         self._keepers: list[Keeper] = []
+        self._access: dict[str, SpaceAccess] = {}
 
     def _store(self, name: str) -> Store:
         if self._data is None:
@@ -56,29 +60,47 @@ class Node:
         folder.mkdir(parents=True, exist_ok=True)
         return Store(SqliteLog(folder / "store.db"), ThreadDisk(f"store-{name}"))
 
-    async def start(self, access: Sequence[Access]) -> App:
+    async def start(self) -> App:
+        """Load, make sure of what a space starts with, and begin to look after it. Raises StoreError for what cannot be opened."""
+        served = []
         for space in self.spaces:
             await space.store.open()
-            await self._keep(space)
+            self._access[space.name] = await self._keep(space)
+            served.append(Served(space, self._access[space.name]))
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)
-        app = App([Served(space, allowed) for space, allowed in zip(self.spaces, access, strict=True)])
+        app = App(served)
         app.ready = True
         return app
 
-    async def _keep(self, space: Space) -> None:
+    async def _keep(self, space: Space) -> SpaceAccess:
         kinds, garbage, namespaces = CustomKinds(space), GarbageCollector(space), NamespaceController(space)
         kinds.load()
-        await bootstrap.ensure(space, bootstrap.namespaces())
+        await bootstrap.ensure(space, [*bootstrap.namespaces(), *bootstrap_objects()])
         await kinds.ensure_builtin()
         garbage.load()
         namespaces.load()
         in_use = InUse(LocalClient(space, "kueue-admission"))
-        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use):
+        access = SpaceAccess(space)
+        token_keeper = tokens.TokenKeeper(space, access.authenticator)
+        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, token_keeper):
             keeper.start()
             self._keepers.append(keeper)
+        return access
+
+    async def admin_token(self, space: Space, known: str) -> str:
+        """A token that may do everything in a space: the known one if it still can, otherwise a new one."""
+        access = self._access[space.name]
+        caller = access.authenticator.authenticate(known) if known else None
+        if caller is not None and "system:masters" in caller.groups:
+            return known
+        description = "the kubeconfig in the data folder"
+        _name, secret = await tokens.issue_token(
+            space.objects, "fairway-admin", ("system:masters",), description=description
+        )
+        return secret
 
     async def stop(self) -> None:
         for keeper in self._keepers:

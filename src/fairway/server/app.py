@@ -16,6 +16,8 @@ from fairway.api.errors import ApiError
 from fairway.api.request import Caller, Target
 from fairway.api.space import Space
 from fairway.kinds.own.token import TOKEN
+from fairway.server.bulk import PATH as BULK_PATH
+from fairway.server.bulk import bulk
 from fairway.server.discovery import Discovery
 from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
@@ -159,6 +161,13 @@ class App:
             self.metrics.count("watch", resource.resource, 200)
 
     async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
+        if path == BULK_PATH and request.method == "POST":
+            await bulk(
+                served.space,
+                request,
+                lambda verb, item: served.access.authorize(request.caller, verb, item, request.path),
+            )
+            return
         route = served.space.registry.route(path.group, path.version, path.resource)
         served.access.authorize(request.caller, verb, _narrowed(request, path), request.path)
         special = path.subresource not in ("", "status") or route is None or route[0] is TOKEN
