@@ -176,16 +176,20 @@ def test_a_stale_state_file_with_the_pid_of_another_process_harms_nobody(fairway
         assert bystander.returncode == 0
 
 
-def test_a_start_that_fails_is_told_to_the_terminal_and_leaves_nothing_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("detach", [["--detach"], []])
+def test_a_start_that_fails_is_told_to_the_terminal_and_leaves_nothing_running(
+    tmp_path: Path, detach: list[str]
+) -> None:
     fairway = Fairway(tmp_path / "data", tls=True)
-    authority = write_certificate(fairway.data.path)
-    authority.write_text("no certificate")
-    done = fairway.run("up", "--detach", "--port", "0")
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) <= 2
+    write_certificate(fairway.data.path).write_text("no certificate")
+    with fairway.start("up", "--port", "0", *detach) as starting:
+        _, errors = starting.communicate(timeout=PATIENCE_S)
+    assert starting.returncode == 1
+    first, second = errors.splitlines()
+    assert first.startswith("error: the node failed: SSLError")
+    assert "log" in second if detach else "FAIRWAY_DEBUG" in second
     assert fairway.run("status").returncode == 3
+    assert not detach or "Traceback" in fairway.data.log_file.read_text()
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:

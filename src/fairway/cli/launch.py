@@ -37,9 +37,11 @@ def environment() -> dict[str, str]:
 
 
 def launch_config(*, data: DataDir, host: str, port: int | None, tls: bool, detached: bool) -> LaunchConfig:
+    # A log is the place for stack traces; a terminal is not, unless they are asked for.
+    traces = ["--traces"] if detached or os.environ.get("FAIRWAY_DEBUG") else []
     return LaunchConfig(
         data=data,
-        node_command=python("fairway.cli.node"),
+        node_command=[*python("fairway.cli.node"), *traces],
         node_environment=environment(),
         host=host,
         port=port,

@@ -123,7 +123,7 @@ def describe(folder: DataDir, state: LauncherState | None) -> dict[str, object]:
 
 def _show_status(folder: DataDir, state: LauncherState) -> None:
     rows = [
-        ("Fairway", f"{state.version} {state.phase}"),
+        ("Fairway", f"{state.version or '?'} {state.phase}"),
         ("Address", state.url),
         ("Up for", duration(_uptime_s(state))),
         ("Process", f"launcher {state.pid}, node {state.node_pid or '–'}"),

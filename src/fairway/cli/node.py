@@ -1,6 +1,6 @@
 """The node's process: started by a launcher, serves on the socket it inherits, ends with the launcher.
 
-`python -m fairway.cli.node --data DIR --fd N --status-fd M --life-fd L --lock-fd K [--host ADDR] [--no-tls]`
+`python -m fairway.cli.node --data DIR --fd N --status-fd M --life-fd L --lock-fd K [--host ADDR] [--no-tls] [--traces]`
 """
 
 from __future__ import annotations
@@ -126,18 +126,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             runner.run(_run(config, arguments, sock, reporter))
     except Exception as error:
-        reporter.send(_explain(error))
+        reporter.send(_explain(error, traces=arguments.traces))
         return 1
     return 0
 
 
-def _explain(error: Exception) -> Fatal:
+def _explain(error: Exception, *, traces: bool) -> Fatal:
     if isinstance(error, Problem):
         return Fatal(error.message, error.remedy)
     if isinstance(error, StoreError):
         return Fatal(str(error))
-    log.error("the node failed", exc_info=error)
-    return Fatal(f"the node failed: {type(error).__name__}: {error}", "the log has the details")
+    if traces:
+        log.error("the node failed", exc_info=error)
+    where = "the log has the details" if traces else "FAIRWAY_DEBUG=1 shows where it comes from"
+    return Fatal(f"the node failed: {type(error).__name__}: {error}", where)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -149,6 +151,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--life-fd", type=int)
     parser.add_argument("--lock-fd", type=int)
     parser.add_argument("--no-tls", action="store_true")
+    parser.add_argument("--traces", action="store_true")
     return parser.parse_args(argv)
 
 

@@ -348,6 +348,13 @@ def test_clients_may_rewrite_and_reset_the_entries() -> None:
         assert sent(broken) is entries
 
 
+def test_entries_that_a_client_wrote_and_nobody_can_read_do_not_count() -> None:
+    live = apply(None, thing(replicas=1), "me")
+    broken = [{**live["metadata"]["managedFields"][0], "fieldsV1": {"f:spec": 1}}]
+    entries = ssa.update(live, thing(replicas=2), broken, "them", V1, "t2", NODE)
+    assert [(entry["manager"], entry["fieldsV1"]) for entry in entries] == [("them", {"f:spec": {"f:replicas": {}}})]
+
+
 configs = things(status=False)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from fairway.api.patch import fieldset, structure
-from fairway.api.patch.entries import Entries, Entry, cap, metadata_of, read, render
+from fairway.api.patch.entries import Entries, Entry, cap, checked, entries_of, metadata_of, read, render
 from fairway.api.patch.errors import NESTED_TOO_DEEP, PatchError
 from fairway.api.patch.fieldset import FieldSet
 from fairway.kinds.schema import Node
@@ -126,7 +126,7 @@ class _Apply:
 
     def run(self) -> tuple[dict[str, Any], Entries]:
         live = self.live
-        given: Entries = metadata_of(live).get("managedFields") or []
+        given = entries_of(live)
         if live and not given:
             given = synthesize(live, (), self.node, self.own.api_version, self.time)
         entries = [read(entry) for entry in given]
@@ -191,10 +191,12 @@ def update(
 ) -> Entries:
     """The entries after any other write: what it added or changed is now this writer's alone, what it removed is nobody's.
 
-    Objects without entries stay without, unless they are just being created (`old` is None).
+    Objects without entries stay without, unless they are just being created (`old` is None). Entries other than those of `old` are
+    what a client wrote in their stead; if they cannot be read, those of `old` count.
     """
     if old is not None and not managed_fields:
         return managed_fields
+    managed_fields = checked(managed_fields, entries_of(old))
     try:
         written, removed = structure.diff(old or {}, new, node)
     except RecursionError:

@@ -56,17 +56,26 @@ class Entry:
 
 def requested(live: dict[str, Any] | None, new: dict[str, Any], subresource: str | None = None) -> Entries:
     """The entries that a write starts from. Clients may rewrite them, and an empty list (or one empty entry) resets them;
-    one that leaves them out, or sends what cannot be read, leaves them as they are."""
-    kept: Entries = metadata_of(live or {}).get("managedFields") or []
+    one that leaves them out leaves them as they are."""
+    kept = entries_of(live)
     given = metadata_of(new).get("managedFields")
-    if subresource or not isinstance(given, list) or given is kept or given == kept:
+    if subresource or not isinstance(given, list):
         return kept
-    if given in ([], [{}]):
-        return []
+    return [] if given in ([], [{}]) else checked(given, kept)
+
+
+def checked(given: Entries, kept: Entries) -> Entries:
+    """Entries that a client may have written, in the form that we compare; if they cannot be read, those that were there."""
+    if given is kept or given == kept:
+        return kept
     try:
         return render([read_strictly(entry) for entry in given])
     except PatchError:
         return kept
+
+
+def entries_of(obj: dict[str, Any] | None) -> Entries:
+    return metadata_of(obj or {}).get("managedFields") or []
 
 
 def metadata_of(obj: dict[str, Any]) -> dict[str, Any]:
