@@ -20,7 +20,8 @@ def validate(kind: Kind, meta: ObjectMeta, old: ObjectMeta | None) -> list[Field
         errors += _name_errors(kind, meta)
     if meta.labels and (old is None or meta.labels != old.labels):
         for key, value in meta.labels.items():
-            errors += [invalid("metadata.labels", key, why) for why in names.qualified_name(key)]
+            if not names.is_qualified_name(key):
+                errors += [invalid("metadata.labels", key, why) for why in names.qualified_name(key)]
             errors += [invalid("metadata.labels", value, why) for why in names.label_value(value)]
     if meta.annotations and (old is None or meta.annotations != old.annotations):
         errors += _annotation_errors(meta.annotations)
@@ -39,7 +40,10 @@ def _name_errors(kind: Kind, meta: ObjectMeta) -> list[FieldError]:
 
 def _annotation_errors(annotations: dict[str, str]) -> list[FieldError]:
     errors = [
-        invalid("metadata.annotations", key, why) for key in annotations for why in names.qualified_name(key.lower())
+        invalid("metadata.annotations", key, why)
+        for key in annotations
+        if not names.is_qualified_name(key.lower())
+        for why in names.qualified_name(key.lower())
     ]
     if sum(len(key) + len(value) for key, value in annotations.items()) > ANNOTATIONS_BYTES_MAX:
         errors.append(invalid("metadata.annotations", "", f"must have at most {ANNOTATIONS_BYTES_MAX} bytes in all"))

@@ -7,6 +7,7 @@ staged as one transaction, or each on its own and awaited together (bulk).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import UNSET
@@ -19,7 +20,7 @@ from fairway.kinds.kind import Kind
 from fairway.kinds.meta import ManagedFieldsEntry
 from fairway.kinds.registry import Registry
 from fairway.kinds.types import Time, format_time
-from fairway.runtime.clock import Clock, moment
+from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
 from fairway.store import ABSENT, Conflict, Delete, Put, Record, Store, StoreError, StoreFull
 
@@ -40,6 +41,7 @@ class Objects:
         self.ids = ids
         self.hooks = list(hooks)
         self._namespaces: dict[str, tuple[int, bool]] = {}
+        self._second = (0, Time(""))
 
     # --- commit ---------------------------------------------------------------------------------------------------
 
@@ -316,7 +318,10 @@ class Objects:
     # --- shared ---------------------------------------------------------------------------------------------------
 
     def now(self) -> Time:
-        return format_time(moment(self.clock))
+        second = int(self.clock.now)
+        if second != self._second[0]:
+            self._second = (second, format_time(datetime.fromtimestamp(second, UTC)))
+        return self._second[1]
 
     def _finish(
         self, operation: Operation, target: Target, new: Any, old: Any | None, options: Options, warnings: list[str]

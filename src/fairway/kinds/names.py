@@ -6,6 +6,7 @@ Every function answers with the list of what is wrong; an empty list means the t
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LABEL_MAX = 63
 SUBDOMAIN_MAX = 253
@@ -122,6 +123,12 @@ def qualified_name(text: str) -> list[str]:
     if not _qualified.fullmatch(name):
         problems.append(f"name part {_QUALIFIED_RULE}")
     return problems
+
+
+@lru_cache(maxsize=4096)
+def is_qualified_name(text: str) -> bool:
+    """Remembered: the same few label keys come with every write."""
+    return not qualified_name(text)
 
 
 def _too_long(text: str, limit: int) -> list[str]:
