@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.unit.server.harness import RBAC, TOKENS, Harness
 
+from fairway.server.rbac.aggregation import Aggregation
+
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 CONFIG = "/api/v1/namespaces/{}/configmaps"
 
@@ -157,5 +159,25 @@ def test_asking_as_somebody_else() -> None:
         assert (await harness.call("admin", "GET", JOBS.format("team-b"), headers={"Impersonate-User": "alice"}))[
             0
         ] == 403
+
+    asyncio.run(body())
+
+
+def test_aggregating_roles_show_what_they_add_up_to() -> None:
+    async def body() -> None:
+        harness = await Harness.new()
+        aggregation = Aggregation(harness.space, harness.access.authorizer)
+        assert not (await harness.ok("admin", "GET", f"{RBAC}/clusterroles/view")).get("rules")
+        await aggregation.step()
+        assert len((await harness.ok("admin", "GET", f"{RBAC}/clusterroles/view"))["rules"]) > 5
+        assert harness.access.authorizer.aggregated() == {}
+        added = {
+            "metadata": {"name": "extra", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+            "rules": [{"verbs": ["get"], "apiGroups": ["example.com"], "resources": ["widgets"]}],
+        }
+        await harness.ok("admin", "POST", f"{RBAC}/clusterroles", added)
+        assert set(harness.access.authorizer.aggregated()) == {"view", "edit", "admin"}
+        await aggregation.step()
+        assert added["rules"][0] in (await harness.ok("admin", "GET", f"{RBAC}/clusterroles/admin"))["rules"]
 
     asyncio.run(body())
