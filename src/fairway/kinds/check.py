@@ -13,9 +13,10 @@ from typing import Any
 from msgspec import UNSET
 
 from fairway.kinds.errors import ErrorType, FieldError, invalid, not_supported, required
+from fairway.kinds.re2 import compile_pattern
 from fairway.kinds.schema import Node
 from fairway.kinds.types import Base64, MicroTime, Quantity, Time, decode_scalar
-from fairway.kinds.values import regex, value_errors
+from fairway.kinds.values import value_errors
 
 DEPTH_MAX = 100
 _SCALAR_TYPES: dict[str, tuple[type, ...]] = {
@@ -137,7 +138,7 @@ def _walk_scalar(value: Any, node: Node, path: str, found: Findings) -> Any:
 
 
 def _check_text(value: str, node: Node, path: str, found: Findings) -> None:
-    if node.pattern is not None and not regex(node.pattern).search(value):
+    if node.pattern is not None and not compile_pattern(node.pattern).search(value):
         found.errors.append(invalid(path, value, f"must match '{node.pattern}'"))
     _check_size(len(value), node, path, found, "characters")
 

@@ -17,6 +17,7 @@ from fairway.kinds.check import check
 from fairway.kinds.errors import FieldError, forbidden, invalid, not_supported, required
 from fairway.kinds.keywords import well_typed
 from fairway.kinds.meta import ObjectMeta
+from fairway.kinds.re2 import compile_pattern
 from fairway.kinds.schema import Node, NodeType
 from fairway.kinds.values import JUNCTORS, KEYWORDS, Schema
 
@@ -217,7 +218,7 @@ def _read_values(node: Node, raw: Schema, path: str, errors: list[FieldError]) -
 
 def _check_pattern(pattern: str, path: str, errors: list[FieldError]) -> None:
     try:
-        re.compile(pattern)
+        compile_pattern(pattern)
     except re.error as error:
         errors.append(invalid(path, pattern, f"must be a valid regular expression: {error}"))
 

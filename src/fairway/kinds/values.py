@@ -12,10 +12,10 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from functools import lru_cache
 from typing import Any
 
 from fairway.kinds.errors import FieldError, invalid
+from fairway.kinds.re2 import compile_pattern
 from fairway.kinds.types import parse_time
 
 Schema = Mapping[str, Any]
@@ -31,11 +31,6 @@ _MAC = re.compile(r"([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}|([0-9a-fA-F]{4}\.){2}[
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _URI = re.compile(r"[a-zA-Z][-+.a-zA-Z0-9]*:\S+|/\S*")
-
-
-@lru_cache(maxsize=1024)
-def regex(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def value_errors(value: Any, schema: Schema, path: str) -> list[FieldError]:
@@ -119,7 +114,7 @@ def _all_problems(value: Any, schema: Schema) -> Iterator[str]:
 
 def _text_problems(value: str, schema: Schema) -> Iterator[str]:
     pattern = schema.get("pattern")
-    if pattern and not regex(pattern).search(value):
+    if pattern and not compile_pattern(pattern).search(value):
         yield f"must match '{pattern}'"
     yield from _size_problems(len(value), schema, "Length", "characters")
 
