@@ -22,6 +22,7 @@ from fairway.runtime.ids import Ids, SystemIds
 from fairway.server import tokens
 from fairway.server.access import SpaceAccess
 from fairway.server.app import App, Served
+from fairway.server.rbac.aggregation import Aggregation
 from fairway.server.rbac.bootstrap import bootstrap_objects
 from fairway.store import Store
 from fairway.store.sqlite import SqliteLog
@@ -85,7 +86,8 @@ class Node:
         in_use = InUse(LocalClient(space, "kueue-admission"))
         access = SpaceAccess(space)
         token_keeper = tokens.TokenKeeper(space, access.authenticator)
-        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, token_keeper):
+        aggregation = Aggregation(space, access.authorizer)
+        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, token_keeper, aggregation):
             keeper.start()
             self._keepers.append(keeper)
         return access

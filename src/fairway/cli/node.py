@@ -14,22 +14,25 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-import msgspec
 import uvloop
 
-from fairway import __version__
-from fairway.cli import serving
+from fairway.cli import kubeconfig, serving
+from fairway.cli.contexts import SpaceContext, write_kubeconfig
+from fairway.node import Node
+from fairway.runtime import certificates
 from fairway.runtime import sockets as listening
+from fairway.runtime.certificates import Certificates
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Fatal, Problem, Progress, Ready, Reporter, SpaceInfo
 from fairway.store.log import StoreError
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+    from uvicorn._types import ASGI3Application
 
 log = logging.getLogger("fairway.node")
+_CONTEXT = "fairway"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,39 +53,45 @@ ReadyCall = Callable[[Sequence[SpaceInfo]], None]
 
 async def serve(config: NodeConfig, sockets: Sequence[socket.socket], ready: ReadyCall) -> None:
     """Serves until config.stopping. Calls ready once requests are answered. Raises Problem or StoreError if it cannot start."""
-    await serving.serve(
-        hello(config),
-        sockets,
-        certificate=_certificate(config),
-        started=lambda: ready([SpaceInfo("default", "fairway")]),
-        stopping=config.stopping,
-    )
+    tls = _certificates(config) if config.tls else None
+    config.progress("loading")
+    node = Node(config.data.path)
+    try:
+        app = await node.start()
+        infos = await _write_kubeconfig(config, node, tls.authority_pem if tls else b"")
+        await serving.serve(
+            cast("ASGI3Application", app),
+            sockets,
+            certificate=serving.Certificate(tls.server, tls.server) if tls else None,
+            started=lambda: ready(infos),
+            stopping=config.stopping,
+        )
+    finally:
+        await node.stop()
 
 
-def _certificate(config: NodeConfig) -> serving.Certificate | None:
-    if not config.tls:
-        return None
-    found = serving.Certificate(config.data.tls / "server.crt", config.data.tls / "server.key")
-    if not (found.chain.exists() and found.key.exists()):
-        raise Problem(f"there is no certificate in {config.data.tls}", "start with --no-tls to try without encryption")
-    return found
+def _certificates(config: NodeConfig) -> Certificates:
+    return certificates.ensure(config.data.tls, [config.host] if config.host not in ("0.0.0.0", "::") else [])
 
 
-def hello(config: NodeConfig) -> ASGI3Application:
-    version = msgspec.json.encode({"major": "1", "minor": "33", "gitVersion": f"v1.33.0+fairway-{__version__}"})
+async def _write_kubeconfig(config: NodeConfig, node: Node, authority: bytes) -> list[SpaceInfo]:
+    """One context per space, with a token that may do everything there; a token that still works is kept."""
+    url = listening.url(config.host, config.port, tls=config.tls)
+    contexts = []
+    for index, space in enumerate(node.spaces):
+        context = _CONTEXT if index == 0 else f"{_CONTEXT}-{space.name}"
+        token = await node.admin_token(space, _known_token(config.data, context))
+        server = url if index == 0 else f"{url}/spaces/{space.name}"
+        contexts.append(SpaceContext(context, server, authority, token))
+    write_kubeconfig(config.data.kubeconfig, contexts)
+    return [SpaceInfo(space.name, each.name) for space, each in zip(node.spaces, contexts, strict=True)]
 
-    async def app(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        assert scope["type"] == "http"
-        answers = {"/version": (200, version), "/healthz": (200, b"ok"), "/stream": (200, b"open\n")}
-        status, body = answers.get(scope["path"], (404, b"not found"))
-        await send({"type": "http.response.start", "status": status, "headers": []})
-        if scope["path"] == "/stream":
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-            await config.stopping.wait()
-            body = b""
-        await send({"type": "http.response.body", "body": body, "more_body": False})
 
-    return app
+def _known_token(data: DataDir, context: str) -> str:
+    try:
+        return kubeconfig.access(data, context).token
+    except Problem:
+        return ""
 
 
 async def _run(config: NodeConfig, arguments: argparse.Namespace, sock: socket.socket, reporter: Reporter) -> None:

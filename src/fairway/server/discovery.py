@@ -88,7 +88,7 @@ class Discovery:
         for kind in self._registry:
             versions = found.setdefault(kind.group, [])
             for version in kind.versions:
-                if version.name not in versions:
+                if version.served and version.name not in versions:
                     versions.append(version.name)
         for group, name, *_ in VIRTUAL:
             versions = found.setdefault(group, [])
@@ -101,7 +101,7 @@ class Discovery:
             (kind, served)
             for kind in sorted(self._registry, key=lambda kind: kind.plural)
             for served in kind.versions
-            if kind.group == group and served.name == version
+            if kind.group == group and served.name == version and served.served
         ]
 
     # --- aggregated -----------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class OpenApi:
             self._generation = self._registry.generation
 
     def _names(self) -> list[str]:
-        served = {(kind.group, version.name) for kind in self._registry for version in kind.versions}
+        served = {(kind.group, version.name) for kind in self._registry for version in kind.versions if version.served}
         served |= {(group, version) for group, version, *_ in VIRTUAL}
         return [f"apis/{group}/{version}" if group else f"api/{version}" for group, version in sorted(served)]
 
@@ -91,7 +91,7 @@ class OpenApi:
         paths: dict[str, Any] = {}
         for kind in self._registry:
             for served in kind.versions:
-                if kind.group == group and served.name == version:
+                if kind.group == group and served.name == version and served.served:
                     self._add(paths, definitions, kind, served, f"/{name}")
         return {
             "openapi": "3.0.0",
