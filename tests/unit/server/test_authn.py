@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from fairway.api.request import Caller
-from fairway.runtime.ids import SystemIds
+from fairway.runtime.ids import SeededIds
 from fairway.server.authn import ACCOUNTS, TOKENS, Authenticator, hash_of, unauthorized
 from fairway.store import Delete, Put, Store
 
-SECRET = "fwt_" + SystemIds().secret()
+SECRET = "fwt_" + SeededIds(7).secret()
 HEADER = f"Bearer {SECRET}".encode()
 ALICE = Caller("alice", ("devs", "system:authenticated"))
 
