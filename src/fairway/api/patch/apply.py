@@ -115,6 +115,8 @@ class _Apply:
     ) -> None:
         if not isinstance(applied, dict):
             raise PatchError("an apply patch is an object")
+        if not isinstance(applied.get("metadata", {}), dict):
+            raise PatchError("metadata must be an object")
         if metadata_of(applied).get("managedFields"):
             raise PatchError("metadata.managedFields must be nil in an apply patch: the server writes it")
         self.live = live
@@ -254,8 +256,8 @@ def _with_entries(live: dict[str, Any], merged: dict[str, Any], entries: Entries
 
 def _client_side_applied(live: dict[str, Any], api_version: str, node: Node) -> FieldSet:
     """Fields that `kubectl apply` set and that still are as it set them: `kubectl apply --server-side` may take them over."""
-    text = (metadata_of(live).get("annotations") or {}).get(LAST_APPLIED)
-    if not text:
+    text = _annotations(live).get(LAST_APPLIED)
+    if not isinstance(text, str):
         return {}
     try:
         applied = msgspec.json.decode(text)
@@ -273,16 +275,20 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 def _sync_last_applied(merged: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
     """Keep the annotation of `kubectl apply` true where an object has it, so that both ways of applying may be mixed."""
-    metadata = metadata_of(merged)
-    annotations = metadata.get("annotations") or {}
+    annotations = _annotations(merged)
     if not annotations.get(LAST_APPLIED):
         return merged
     config = applied
-    given = metadata_of(applied).get("annotations") or {}
+    given = _annotations(applied)
     if LAST_APPLIED in given:
         rest = {name: value for name, value in given.items() if name != LAST_APPLIED}
         config = {**applied, "metadata": {**applied["metadata"], "annotations": rest}}
     text = _encode(config).decode() + "\n"
     if annotations[LAST_APPLIED] == text:
         return merged
-    return {**merged, "metadata": {**metadata, "annotations": {**annotations, LAST_APPLIED: text}}}
+    return {**merged, "metadata": {**merged["metadata"], "annotations": {**annotations, LAST_APPLIED: text}}}
+
+
+def _annotations(obj: dict[str, Any]) -> dict[str, Any]:
+    annotations = metadata_of(obj).get("annotations")
+    return annotations if isinstance(annotations, dict) else {}

@@ -51,7 +51,7 @@ def fields(obj: dict[str, Any], node: Node, *, every: bool) -> FieldSet:
             continue
         child = node.child(name) or _OPEN
         if name == "metadata" and isinstance(value, dict):
-            value = {key: member for key, member in value.items() if key not in NOBODYS_METADATA}
+            value = _ownable(value)
             below = _named(name, value, child, every) if value else None
             if below is not None:
                 below = {element: each for element, each in below.items() if element != SELF}
@@ -60,6 +60,12 @@ def fields(obj: dict[str, Any], node: Node, *, every: bool) -> FieldSet:
         if below is not None and (below or name != "metadata"):
             result["f:" + name] = below
     return result
+
+
+def _ownable(metadata: Any) -> dict[str, Any]:
+    if not isinstance(metadata, dict):
+        return {}
+    return {name: value for name, value in metadata.items() if name not in NOBODYS_METADATA}
 
 
 def _below(value: Any, node: Node, every: bool) -> FieldSet | None:
@@ -179,8 +185,7 @@ def diff(old: dict[str, Any], new: dict[str, Any], node: Node) -> tuple[FieldSet
             continue
         child = node.child(name) or _OPEN
         if name == "metadata":
-            before = {key: each for key, each in (before or {}).items() if key not in NOBODYS_METADATA}
-            after = {key: each for key, each in (after or {}).items() if key not in NOBODYS_METADATA}
+            before, after = _ownable(before), _ownable(after)
         _compare(before, after, child, "f:" + name, written, removed)
     return written, removed
 
