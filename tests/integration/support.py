@@ -14,7 +14,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -129,14 +129,23 @@ class Fairway:
             code = app(self.arguments(*arguments))
         return Result(code, out.getvalue(), errors.getvalue())
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    @contextlib.contextmanager
+    def start(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """In a process of its own, that does not outlive the test, nor does what it started."""
+        started = subprocess.Popen(
             [sys.executable, "-m", "fairway", *self.arguments(*arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=self.env,
         )
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                self.clean_up()
+                started.kill()
+            started.communicate()
 
     def up(self, *arguments: str) -> None:
         done = self.run("up", "--detach", "--port", "0", *arguments)

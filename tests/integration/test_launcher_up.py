@@ -185,8 +185,9 @@ def test_in_the_foreground_a_start_that_fails_is_an_error_with_the_nodes_own_wor
 
 
 def test_of_two_that_start_at_once_one_serves_and_the_other_says_so(fairway: Fairway) -> None:
-    both = [fairway.start("up", "--detach", "--port", "0") for _ in range(2)]
-    ends = [(*each.communicate(timeout=PATIENCE_S), each.returncode) for each in both]
+    command = ("up", "--detach", "--port", "0")
+    with fairway.start(*command) as one, fairway.start(*command) as other:
+        ends = [(*each.communicate(timeout=PATIENCE_S), each.returncode) for each in (one, other)]
     assert sorted(code for _, _, code in ends) == [0, 1]
     loser = next(errors for _, errors, code in ends if code == 1)
     assert f"error: Fairway already runs on {fairway.data.path} (pid {fairway.state.pid}" in loser
