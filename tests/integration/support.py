@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime
 import functools
 import io
-import ipaddress
 import json
 import os
+import shlex
 import signal
 import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
-
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from fairway.cli.main import app
 from fairway.runtime import process
@@ -66,6 +60,25 @@ def serve():
 """
 
 
+LIGHT_NODE = """
+import selectors
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+ready()
+with selectors.DefaultSelector() as selector:
+    selector.register(listener, selectors.EVENT_READ)
+    selector.register(args.life_fd, selectors.EVENT_READ)
+    while True:
+        if any(key.fd == args.life_fd for key, _ in selector.select()):
+            sys.exit(0)
+        connection, _ = listener.accept()
+        request = connection.recv(4096).decode(errors="replace").split()
+        body = "v1.0.0+fairway" if request[1:2] == ["/version"] else "ok"
+        if request:
+            connection.sendall(f"HTTP/1.1 200 OK\\r\\ncontent-length: {len(body)}\\r\\n\\r\\n{body}".encode())
+        connection.close()
+"""
+
+
 def node_program(folder: Path, body: str) -> list[str]:
     """A node that does as the test says; it starts in a fraction of the real one's time."""
     script = folder / "node.py"
@@ -85,32 +98,6 @@ def eventually(condition: Callable[[], Any], what: str) -> None:
     assert process.wait_until(lambda: bool(condition()), PATIENCE_S), f"waited in vain until {what}"
 
 
-def write_certificate(data: Path) -> Path:
-    """A certificate for 127.0.0.1 that signs itself, where the node looks for it. Returns its path."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fairway test")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    folder = data / "tls"
-    folder.mkdir(parents=True, exist_ok=True)
-    chain = folder / "server.crt"
-    chain.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / "server.key").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return chain
-
-
 class Result(NamedTuple):
     returncode: int
     stdout: str
@@ -118,13 +105,15 @@ class Result(NamedTuple):
 
 
 class Fairway:
-    """`fairway --data DIR ...` as a person would type it."""
+    """`fairway ...` as a person types it, with FAIRWAY_DATA set; with the real node, or one that starts faster."""
 
-    def __init__(self, data: Path, *, env: dict[str, str] | None = None, tls: bool = False) -> None:
+    def __init__(self, data: Path, *, node: list[str] | None = None) -> None:
         self.data = DataDir(data)
-        self.tls = tls
-        self.env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FAIRWAY_DATA": str(data), **(env or {})}
+        self.tls = node is None
+        self.env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FAIRWAY_DATA": str(data)}
         self.env.pop("FAIRWAY_DEBUG", None)
+        if node is not None:
+            self.env["FAIRWAY_NODE_COMMAND"] = shlex.join(node)
 
     def arguments(self, *arguments: str) -> list[str]:
         return [*arguments, "--no-tls"] if arguments[0] == "up" and not self.tls else list(arguments)
@@ -140,14 +129,23 @@ class Fairway:
             code = app(self.arguments(*arguments))
         return Result(code, out.getvalue(), errors.getvalue())
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    @contextlib.contextmanager
+    def start(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """In a process of its own, that does not outlive the test, nor does what it started."""
+        started = subprocess.Popen(
             [sys.executable, "-m", "fairway", *self.arguments(*arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=self.env,
         )
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                self.clean_up()
+                started.kill()
+            started.communicate()
 
     def up(self, *arguments: str) -> None:
         done = self.run("up", "--detach", "--port", "0", *arguments)
@@ -163,16 +161,17 @@ class Fairway:
         assert state is not None
         return state
 
-    def get(self, path: str, authority: Path | None = None) -> str:
-        with self.connect(authority) as connection:
-            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".encode())
+    def get(self, path: str, token: str = "") -> str:
+        with self.connect() as connection:
+            connection.sendall(request(path, token))
             return read_all(connection)
 
-    def connect(self, authority: Path | None = None) -> socket.socket:
+    def connect(self) -> socket.socket:
         plain = socket.create_connection(("127.0.0.1", self.state.port), timeout=PATIENCE_S)
-        if authority is None:
+        if not self.tls:
             return plain
-        return ssl.create_default_context(cafile=authority).wrap_socket(plain, server_hostname="127.0.0.1")
+        authority = ssl.create_default_context(cafile=self.data.tls / "ca.crt")
+        return authority.wrap_socket(plain, server_hostname="127.0.0.1")
 
     def clean_up(self) -> None:
         state = self.data.read_state()
@@ -180,6 +179,11 @@ class Fairway:
         for found in filter(None, (running, state)):
             process.send(found.pid, found.identity, signal.SIGKILL)
             process.send(found.node_pid, found.node_identity, signal.SIGKILL)
+
+
+def request(path: str, token: str = "") -> bytes:
+    credentials = f"Authorization: Bearer {token}\r\n" if token else ""
+    return f"GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n{credentials}\r\n".encode()
 
 
 def read_all(connection: socket.socket) -> str:

@@ -13,57 +13,122 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.support import PATIENCE_S, Fairway, eventually, read_all, write_certificate
+from tests.integration.support import (
+    LIGHT_NODE,
+    PATIENCE_S,
+    Fairway,
+    eventually,
+    node_program,
+    read_all,
+    request,
+)
 
+from fairway.cli.kubeconfig import access
 from fairway.runtime import process
 from fairway.runtime.datadir import LauncherState
 
 
+@pytest.fixture(scope="module")
+def light_node(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return node_program(tmp_path_factory.mktemp("node"), LIGHT_NODE)
+
+
 @pytest.fixture
-def fairway(tmp_path: Path) -> Iterator[Fairway]:
+def fairway(tmp_path: Path, light_node: list[str]) -> Iterator[Fairway]:
+    made = Fairway(tmp_path / "data", node=light_node)
+    yield made
+    made.clean_up()
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[Fairway]:
     made = Fairway(tmp_path / "data")
     yield made
     made.clean_up()
 
 
-def test_up_serves_with_tls_says_what_to_type_next_and_down_ends_it(tmp_path: Path) -> None:
-    fairway = Fairway(tmp_path / "data", tls=True)
-    authority = write_certificate(fairway.data.path)
-    try:
-        done = fairway.run("up", "--detach", "--port", "0")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert f"export KUBECONFIG={fairway.data.kubeconfig}" in done.stdout
-        assert f"https://127.0.0.1:{fairway.state.port}" in done.stdout
-        assert "fairway down stops it" in done.stdout
-        assert fairway.get("/healthz", authority).endswith("ok\r\n0\r\n\r\n")
+def test_the_real_node_from_up_to_down(real: Fairway) -> None:
+    """One start for many questions: the real node takes its time."""
+    done = real.run("up", "--detach", "--port", "0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"export KUBECONFIG={real.data.kubeconfig}" in done.stdout
+    assert f"https://127.0.0.1:{real.state.port}" in done.stdout
+    assert "fairway down stops it" in done.stdout
 
-        status = fairway.status()
-        assert status["running"] is True
-        assert status["phase"] == "serving"
-        assert status["address"] == f"https://127.0.0.1:{status['port']}"
-        assert status["spaces"] == [{"name": "default", "context": "fairway"}]
-        assert process.identity(status["pid"])
-        assert process.identity(status["nodePid"])
+    status = real.status()
+    assert (status["running"], status["phase"]) == (True, "serving")
+    assert status["address"] == f"https://127.0.0.1:{status['port']}"
+    assert status["spaces"] == [{"name": "default", "context": "fairway"}]
+    assert process.identity(status["pid"])
+    assert process.identity(status["nodePid"])
 
-        second = fairway.run("up", "--detach", "--port", "0")
-        assert second.returncode == 1
-        assert second.stderr.startswith(
-            f"error: Fairway already runs on {fairway.data.path} (pid {status['pid']}, https:"
-        )
+    second = real.run("up", "--detach", "--port", "0")
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"error: Fairway already runs on {real.data.path} (pid {status['pid']}, https:")
+    other = real.run("up", "--data", f"{real.data.path}-2", "--port", str(status["port"]))
+    assert f"error: port {status['port']} on 127.0.0.1 is in use by another Fairway" in other.stderr
 
-        with fairway.connect(authority) as stream:
-            stream.sendall(b"GET /stream HTTP/1.1\r\nHost: here\r\n\r\n")
-            seen = b""
-            while b"open" not in seen:
-                seen += stream.recv(4096)
-            down = fairway.run("down")
-            assert read_all(stream).endswith("0\r\n\r\n"), "the open stream was not ended properly"
-        assert down.stdout == f"stopped (pid {status['pid']}, data in {fairway.data.path})\n"
-        assert process.identity(status["nodePid"]) is None
-        assert "ERROR" not in fairway.data.log_file.read_text()
-        assert "Traceback" not in fairway.data.log_file.read_text()
-    finally:
-        fairway.clean_up()
+    _tokens_let_in_and_no_further(real)
+    _a_killed_node_is_replaced(real)
+    _a_node_follows_its_killed_launcher_and_the_next_up_works(real)
+
+    last = real.state
+    with real.connect() as stream:
+        stream.sendall(request("/api/v1/namespaces?watch=1", access(real.data, None).token))
+        seen = b""
+        while b'"default"' not in seen:
+            seen += stream.recv(65536)
+        down = real.run("down")
+        assert read_all(stream).endswith("0\r\n\r\n"), "the open watch was not ended properly"
+    assert down.stdout == f"stopped (pid {last.pid}, data in {real.data.path})\n"
+    assert not last.node_alive
+    assert "ERROR" not in real.data.log_file.read_text()
+    assert "Traceback" not in real.data.log_file.read_text()
+
+
+def _tokens_let_in_and_no_further(real: Fairway) -> None:
+    made = json.loads(real.run("token", "create", "ann", "-n", "default", "--role", "view", "-o", "json").stdout)
+    pods = "/api/v1/namespaces/{}/pods"
+    assert real.get(pods.format("default"), made["token"]).startswith("HTTP/1.1 200")
+    assert real.get(pods.format("kube-system"), made["token"]).startswith("HTTP/1.1 403")
+    assert made["name"] in real.run("token", "list").stdout
+    assert real.run("token", "revoke", made["name"]).returncode == 0
+    assert real.get(pods.format("default"), made["token"]).startswith("HTTP/1.1 401")
+    assert real.run("token", "create", "ann", "-n", "nowhere").stderr.startswith("error: ")
+    assert made["name"] not in real.run("token", "list").stdout
+
+
+def _a_killed_node_is_replaced(real: Fairway) -> None:
+    before = real.state
+    os.kill(before.node_pid, signal.SIGKILL)
+    eventually(lambda: not before.node_alive, "the node was gone")
+    assert real.get("/healthz").startswith("HTTP/1.1 200"), "a connection that came meanwhile was dropped"
+    eventually(lambda: real.state.phase == "serving", "the next node said that it serves")
+    after = real.status()
+    assert (after["port"], after["pid"], after["restarts"]) == (before.port, before.pid, 1)
+    assert after["nodePid"] != before.node_pid
+
+
+def _a_node_follows_its_killed_launcher_and_the_next_up_works(real: Fairway) -> None:
+    before = real.state
+    os.kill(before.pid, signal.SIGKILL)
+    real.up()
+    assert not before.alive
+    assert not before.node_alive
+    assert real.state.port == before.port, "the folder keeps its port"
+    assert real.get("/healthz").startswith("HTTP/1.1 200")
+
+
+def test_a_corrupt_database_is_told_to_the_terminal_and_nothing_is_left_running(real: Fairway) -> None:
+    store = real.data.store("default")
+    store.parent.mkdir(parents=True)
+    store.write_bytes(b"this is no database " * 1000)
+    done = real.run("up", "--detach", "--port", "0")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert str(store) in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+    assert real.run("status").returncode == 3
 
 
 def test_down_and_status_say_that_nothing_is_running(fairway: Fairway) -> None:
@@ -71,29 +136,6 @@ def test_down_and_status_say_that_nothing_is_running(fairway: Fairway) -> None:
     assert (down.returncode, down.stdout) == (0, f"nothing is running in {fairway.data.path}\n")
     status = fairway.run("status", "-o", "json")
     assert (status.returncode, json.loads(status.stdout)) == (3, {"running": False, "data": str(fairway.data.path)})
-
-
-def test_a_killed_node_is_replaced_behind_the_same_port_while_connections_wait(fairway: Fairway) -> None:
-    fairway.up()
-    before = fairway.state
-    os.kill(before.node_pid, signal.SIGKILL)
-    eventually(lambda: not before.node_alive, "the node was gone")
-    assert fairway.get("/healthz").startswith("HTTP/1.1 200")
-    eventually(lambda: fairway.state.phase == "serving", "the next node said that it serves")
-    after = fairway.status()
-    assert (after["port"], after["pid"], after["restarts"]) == (before.port, before.pid, 1)
-    assert after["nodePid"] != before.node_pid
-
-
-def test_a_node_follows_its_killed_launcher_and_the_next_up_works(fairway: Fairway) -> None:
-    fairway.up()
-    before = fairway.state
-    os.kill(before.pid, signal.SIGKILL)
-    fairway.up()
-    assert not before.alive
-    assert not before.node_alive
-    assert fairway.state.port == before.port, "the folder keeps its port"
-    assert fairway.get("/healthz").startswith("HTTP/1.1 200")
 
 
 def test_the_folder_remembers_the_port_that_it_picked(fairway: Fairway) -> None:
@@ -117,14 +159,6 @@ def test_the_folder_remembers_the_port_that_it_picked(fairway: Fairway) -> None:
         assert fairway.state.port != port
 
 
-def test_a_port_that_another_fairway_has_is_said_to_be_so(fairway: Fairway, tmp_path: Path) -> None:
-    fairway.up()
-    other = Fairway(tmp_path / "other")
-    done = other.run("up", "--port", str(fairway.state.port))
-    assert done.returncode == 1
-    assert f"error: port {fairway.state.port} on 127.0.0.1 is in use by another Fairway" in done.stderr
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_in_the_foreground_a_signal_ends_node_and_launcher(fairway: Fairway, number: signal.Signals) -> None:
     with fairway.start("up", "--port", "0") as foreground:
@@ -142,9 +176,18 @@ def test_in_the_foreground_a_signal_ends_node_and_launcher(fairway: Fairway, num
     assert fairway.run("status").returncode == 3
 
 
+def test_in_the_foreground_a_start_that_fails_is_an_error_with_the_nodes_own_words(tmp_path: Path) -> None:
+    body = 'say(event="fatal", message="written by a newer Fairway", remedy="upgrade")\nsys.exit(1)\n'
+    with Fairway(tmp_path / "data", node=node_program(tmp_path, body)).start("up", "--port", "0") as foreground:
+        out, errors = foreground.communicate(timeout=PATIENCE_S)
+    assert (foreground.returncode, out) == (1, "")
+    assert errors.splitlines()[1:] == ["error: written by a newer Fairway", "upgrade"]
+
+
 def test_of_two_that_start_at_once_one_serves_and_the_other_says_so(fairway: Fairway) -> None:
-    both = [fairway.start("up", "--detach", "--port", "0") for _ in range(2)]
-    ends = [(*each.communicate(timeout=PATIENCE_S), each.returncode) for each in both]
+    command = ("up", "--detach", "--port", "0")
+    with fairway.start(*command) as one, fairway.start(*command) as other:
+        ends = [(*each.communicate(timeout=PATIENCE_S), each.returncode) for each in (one, other)]
     assert sorted(code for _, _, code in ends) == [0, 1]
     loser = next(errors for _, errors, code in ends if code == 1)
     assert f"error: Fairway already runs on {fairway.data.path} (pid {fairway.state.pid}" in loser
@@ -176,28 +219,12 @@ def test_a_stale_state_file_with_the_pid_of_another_process_harms_nobody(fairway
         assert bystander.returncode == 0
 
 
-@pytest.mark.parametrize("detach", [["--detach"], []])
-def test_a_start_that_fails_is_told_to_the_terminal_and_leaves_nothing_running(
-    tmp_path: Path, detach: list[str]
-) -> None:
-    fairway = Fairway(tmp_path / "data", tls=True)
-    write_certificate(fairway.data.path).write_text("no certificate")
-    with fairway.start("up", "--port", "0", *detach) as starting:
-        _, errors = starting.communicate(timeout=PATIENCE_S)
-    assert starting.returncode == 1
-    first, second = errors.splitlines()
-    assert first.startswith("error: the node failed: SSLError")
-    assert "log" in second if detach else "FAIRWAY_DEBUG" in second
-    assert fairway.run("status").returncode == 3
-    assert not detach or "Traceback" in fairway.data.log_file.read_text()
-
-
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         done = Fairway(folder).run("up")
         assert done.returncode == 1
-        assert done.stderr.splitlines()[1:] == [
+        assert done.stderr.splitlines() == [
             f"error: cannot use {folder}: it, or a folder above it, is a file",
             "give another folder with --data DIR",
         ]
@@ -223,7 +250,7 @@ def test_a_folder_that_may_not_be_written_is_a_clear_error(mode: int) -> None:
         folder.chmod(mode)
         done = Fairway(folder).run("up")
         assert done.returncode == 1
-        assert done.stderr.splitlines()[1:] == [
+        assert done.stderr.splitlines() == [
             f"error: cannot use {folder}: permission denied",
             "make it yours (chown, chmod u+rwx), or give another folder with --data DIR",
         ]

@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from fairway import __version__
-from fairway.cli import main, tokens
+from fairway.cli import main, node, tokens
 from fairway.cli.main import app
 from fairway.runtime.datadir import DataDir, LauncherState
-from fairway.runtime.status import SpaceInfo
+from fairway.runtime.status import Fatal, Problem, SpaceInfo
+from fairway.store.log import StoreError
 
 KUBECONFIG = {
     "apiVersion": "v1",
@@ -161,3 +162,17 @@ def test_the_name_of_a_token_reminds_of_its_user_and_is_valid() -> None:
     assert tokens.object_name("---") == "user"
     assert tokens.object_name("漢字") == "user"
     assert len(tokens.object_name("x" * 300)) == 50
+
+
+def test_a_node_that_fails_says_so_in_words_and_where_the_stack_trace_is(caplog: pytest.LogCaptureFixture) -> None:
+    for error, told in [
+        (Problem("what", "remedy"), Fatal("what", "remedy")),
+        (StoreError("the store says why"), Fatal("the store says why")),
+    ]:
+        assert node._explain(error, traces=True) == told
+    assert not caplog.records
+    unforeseen = node._explain(RuntimeError("odd"), traces=False)
+    assert unforeseen == Fatal("the node failed: RuntimeError: odd", "FAIRWAY_DEBUG=1 shows where it comes from")
+    assert not caplog.records
+    assert "the log has the details" in node._explain(RuntimeError("odd"), traces=True).remedy
+    assert caplog.records[0].exc_info

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.integration.support import write_certificate
 
 from fairway.cli.main import app
 from fairway.cli.tokens import expiry
-from fairway.runtime import process
+from fairway.runtime import certificates, process
 from fairway.runtime.datadir import DataDir, LauncherState
 from fairway.runtime.status import Problem
 
@@ -89,14 +88,14 @@ class Handler(BaseHTTPRequestHandler):
 def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """A folder in which this very process claims to be the launcher."""
     data = DataDir(tmp_path)
-    authority = write_certificate(tmp_path)
+    made = certificates.ensure(data.tls)
     server = Api()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(authority, tmp_path / "tls" / "server.key")
+    context.load_cert_chain(made.server)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     cluster = {
         "server": f"https://127.0.0.1:{server.server_port}/s/default",
-        "certificate-authority-data": base64.b64encode(authority.read_bytes()).decode(),
+        "certificate-authority-data": base64.b64encode(made.authority_pem).decode(),
     }
     data.kubeconfig.write_text(
         yaml.safe_dump(
@@ -201,7 +200,7 @@ def test_an_answer_without_words_still_has_a_code(api: Api, capsys: pytest.Captu
 def test_a_certificate_that_is_not_ours_is_refused(
     api: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = base64.b64encode(write_certificate(tmp_path / "other").read_bytes()).decode()
+    other = base64.b64encode(certificates.ensure(tmp_path / "other").authority_pem).decode()
     config = yaml.safe_load((tmp_path / "kubeconfig").read_text())
     config["clusters"][0]["cluster"]["certificate-authority-data"] = other
     (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import site
 import sys
 import traceback
@@ -37,17 +38,24 @@ def environment() -> dict[str, str]:
 
 
 def launch_config(*, data: DataDir, host: str, port: int | None, tls: bool, detached: bool) -> LaunchConfig:
-    # A log is the place for stack traces; a terminal is not, unless they are asked for.
-    traces = ["--traces"] if detached or os.environ.get("FAIRWAY_DEBUG") else []
     return LaunchConfig(
         data=data,
-        node_command=[*python("fairway.cli.node"), *traces],
+        node_command=_node_command(detached=detached),
         node_environment=environment(),
         host=host,
         port=port,
         tls=tls,
         log_to_file=detached,
     )
+
+
+def _node_command(*, detached: bool) -> list[str]:
+    stand_in = os.environ.get("FAIRWAY_NODE_COMMAND")
+    if stand_in:  # Another program in the node's place, to try a launcher with.
+        return shlex.split(stand_in)
+    # A log is the place for stack traces; a terminal is not, unless they are asked for.
+    traces = ["--traces"] if detached or os.environ.get("FAIRWAY_DEBUG") else []
+    return [*python("fairway.cli.node"), *traces]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -24,7 +24,7 @@ HEAD_BYTES_MAX = 64 << 10
 HEAD_TIMEOUT_S = 30.0
 KEEP_ALIVE_S = 90
 """Longer than the common 60 or 75 s of proxies and clients, so that it is they who close an idle connection."""
-ANSWER_GRACE_S = 2.0
+ANSWER_GRACE_S = 1.0
 """What a response that still runs gets to end by itself when the node stops; after that it is cut off."""
 FLUSH_GRACE_S = 0.5
 """What a client gets to take the rest of its answer and to close; a client that stopped reading must not keep the node."""

@@ -75,7 +75,7 @@ def _begin(
 async def _follow(
     request: Request, sender: _Sender, changes: Changes, target: Target, seconds: float, bookmarks: bool
 ) -> None:
-    """Until the client leaves, its time is up, or it falls behind."""
+    """Until the client leaves, its time is up, it falls behind, or the node stops."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     task = asyncio.current_task()
@@ -98,7 +98,7 @@ async def _follow(
     except asyncio.CancelledError:
         if gone.done():
             return  # the client left; there is nobody to tell
-        raise
+        # Otherwise the node stops: the stream ends in good order, as if its time were up, and the client watches elsewhere or again.
     except ApiError as error:
         await request.stream(b'{"type":"ERROR","object":%s}\n' % encode(error.status()))
     finally:
