@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairway.kinds.k8s.batch import columns, defaults
+from fairway.kinds.k8s.batch import columns, defaults, rules, status_rules
 from fairway.kinds.k8s.batch.types import CronJob, Job
 from fairway.kinds.kind import Kind, Version
 
@@ -18,6 +18,9 @@ JOB = Kind(
     selectable=("status.successful",),
     default=defaults.default_job,
     prepare=defaults.prepare_job,
+    validate=rules.validate_job,
+    validate_status=status_rules.validate_job_status,
+    warn=rules.warn_job,
 )
 
 CRON_JOB = Kind(
@@ -31,6 +34,7 @@ CRON_JOB = Kind(
     subresources=("status",),
     native=True,
     default=defaults.default_cron_job,
+    validate=rules.validate_cron_job,
 )
 
 KINDS: tuple[Kind, ...] = (JOB, CRON_JOB)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairway.kinds import names
-from fairway.kinds.k8s.core import columns, defaults, pod_columns, pod_defaults
+from fairway.kinds.k8s.core import columns, config_rules, defaults, pod_columns, pod_defaults, pod_rules
 from fairway.kinds.k8s.core.config import ConfigMap, Secret, ServiceAccount
 from fairway.kinds.k8s.core.event import Event
 from fairway.kinds.k8s.core.namespace import Namespace
@@ -24,6 +24,7 @@ NAMESPACE = Kind(
     selectable=("status.phase",),
     spec_fields=(),
     prepare=defaults.prepare_namespace,
+    validate=config_rules.validate_namespace,
     name_rule=names.dns_label,
 )
 
@@ -49,6 +50,9 @@ POD = Kind(
     ),
     default=pod_defaults.default_pod,
     prepare=pod_defaults.prepare_pod,
+    validate=pod_rules.validate_pod,
+    validate_status=pod_rules.validate_pod_status,
+    warn=pod_rules.warn_pod,
 )
 
 EVENT = Kind(
@@ -74,6 +78,7 @@ EVENT = Kind(
         "type",
     ),
     spec_fields=(),
+    validate=config_rules.validate_event,
 )
 
 SECRET = Kind(
@@ -86,6 +91,7 @@ SECRET = Kind(
     selectable=("type",),
     spec_fields=(),
     default=defaults.default_secret,
+    validate=config_rules.validate_secret,
 )
 
 CONFIG_MAP = Kind(
@@ -97,6 +103,7 @@ CONFIG_MAP = Kind(
     short_names=("cm",),
     native=True,
     spec_fields=(),
+    validate=config_rules.validate_config_map,
 )
 
 SERVICE_ACCOUNT = Kind(
@@ -124,6 +131,7 @@ NODE = Kind(
     selectable=("spec.unschedulable",),
     spec_fields=(),
     default=defaults.default_node,
+    validate=config_rules.validate_node,
 )
 
 KINDS: tuple[Kind, ...] = (NAMESPACE, POD, EVENT, SECRET, CONFIG_MAP, SERVICE_ACCOUNT, NODE)
