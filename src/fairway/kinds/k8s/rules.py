@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,7 +21,13 @@ INT32_MAX = 2**31 - 1
 
 def named(path: str, value: str, rule: Callable[[str], list[str]]) -> list[FieldError]:
     """What a rule of fairway.kinds.names says about the text at a path."""
-    return [invalid(path, value, why) for why in rule(value)]
+    return [invalid(path, value, why) for why in _problems(rule, value)]
+
+
+@lru_cache(maxsize=8192)
+def _problems(rule: Callable[[str], list[str]], value: str) -> tuple[str, ...]:
+    """The same few names come again and again: label keys, containers, resources."""
+    return tuple(rule(value))
 
 
 def required_name(path: str, value: str, rule: Callable[[str], list[str]]) -> list[FieldError]:
@@ -44,13 +51,15 @@ def between(path: str, value: int, low: int, high: int) -> list[FieldError]:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two values mean the same: an empty list or map is as good as none."""
+    if one == other:
+        return True
     if isinstance(one, msgspec.Struct) and type(one) is type(other):
         return all(same(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
-    return bool(one == other) or (_is_nothing(one) and _is_nothing(other))
+    return _is_nothing(one) and _is_nothing(other)
 
 
 def _is_nothing(value: Any) -> bool:

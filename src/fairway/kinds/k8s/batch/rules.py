@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import re
+
+from msgspec.structs import replace
 
 from fairway.kinds import names
 from fairway.kinds.errors import FieldError, invalid, not_supported, required, too_long
@@ -22,7 +23,7 @@ from fairway.kinds.k8s.rules import (
     matches,
     not_negative,
 )
-from fairway.kinds.types import UNSET
+from fairway.kinds.types import UNSET, Opt
 
 MODES = ("NonIndexed", "Indexed")
 RESTART_POLICIES = ("OnFailure", "Never")
@@ -39,6 +40,8 @@ _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 def validate_job(new: Job, old: Job | None) -> list[FieldError]:
     if old is None:
         return _generated(new) + job_spec("spec", new.spec) + _selected("spec", new.spec) + _hostnames(new)
+    if new.spec == old.spec:
+        return []
     errors = job_spec("spec", new.spec) + _selected("spec", new.spec)
     return errors + _update(new, old) + _hostnames(new)
 
@@ -221,24 +224,27 @@ def _completions(new: JobSpec, old: JobSpec) -> list[FieldError]:
 
 def _template(new: Job, old: Job) -> list[FieldError]:
     """The pods of a Job are fixed, but for where they may run, and that only before the Job has ever started."""
-    before = old.spec.template
-    if flag(old.spec.suspend) and old.status.start_time is UNSET:
-        before = _steered(before, new.spec.template)
-    return immutable("spec.template", new.spec.template, before)
+    after, before = new.spec.template, old.spec.template
+    if after != before and flag(old.spec.suspend) and old.status.start_time is UNSET:
+        before = _steered(before, after)
+    return immutable("spec.template", after, before)
 
 
 def _steered(old: PodTemplateSpec, new: PodTemplateSpec) -> PodTemplateSpec:
-    """The old template with the new one's scheduling directives."""
-    steered = copy.deepcopy(old)
-    steered.metadata.labels, steered.metadata.annotations = new.metadata.labels, new.metadata.annotations
-    steered.spec.node_selector, steered.spec.tolerations = new.spec.node_selector, new.spec.tolerations
-    steered.spec.scheduling_gates = new.spec.scheduling_gates
-    if new.spec.affinity is not UNSET:
-        if steered.spec.affinity is UNSET:
-            steered.spec.affinity = Affinity()
-        steered.spec.affinity.node_affinity = new.spec.affinity.node_affinity
-    elif steered.spec.affinity is not UNSET:
-        steered.spec.affinity.node_affinity = UNSET
-        if steered.spec.affinity == Affinity():
-            steered.spec.affinity = UNSET
-    return steered
+    """The old template with the new one's labels, annotations and scheduling directives."""
+    metadata = replace(old.metadata, labels=new.metadata.labels, annotations=new.metadata.annotations)
+    spec = replace(
+        old.spec,
+        affinity=_steered_affinity(old.spec.affinity, new.spec.affinity),
+        node_selector=new.spec.node_selector,
+        tolerations=new.spec.tolerations,
+        scheduling_gates=new.spec.scheduling_gates,
+    )
+    return replace(old, metadata=metadata, spec=spec)
+
+
+def _steered_affinity(old: Opt[Affinity], new: Opt[Affinity]) -> Opt[Affinity]:
+    """Only the affinity to nodes is free; pods that attract or avoid each other stay as they were."""
+    wanted = UNSET if new is UNSET else new.node_affinity
+    steered = replace(Affinity() if old is UNSET else old, node_affinity=wanted)
+    return UNSET if new is UNSET and steered == Affinity() else steered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 
 import msgspec
 
@@ -28,11 +29,13 @@ from fairway.kinds.k8s.rules import (
     not_negative,
     same,
 )
-from fairway.kinds.types import UNSET, Opt
+from fairway.kinds.types import UNSET, Opt, encode
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 PREEMPTION_POLICIES = ("Never", "PreemptLowerPriority")
+CLEAN_MAX = 4096
+_clean: set[bytes] = set()
 UPDATABLE = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
     "`spec.tolerations` (only additions to existing tolerations),"
@@ -41,7 +44,22 @@ UPDATABLE = (
 
 
 def pod_spec(path: str, spec: PodSpec) -> list[FieldError]:
-    """Checks that hold wherever a pod is described."""
+    """Checks that hold wherever a pod is described.
+
+    Queues are full of equal pods, so what was found clean is remembered by its digest and not looked at again.
+    """
+    digest = hashlib.blake2b(encode(spec), digest_size=16).digest()
+    if digest in _clean:
+        return []
+    errors = _pod_spec(path, spec)
+    if not errors:
+        if len(_clean) >= CLEAN_MAX:
+            _clean.clear()
+        _clean.add(digest)
+    return errors
+
+
+def _pod_spec(path: str, spec: PodSpec) -> list[FieldError]:
     good, errors = volumes(f"{path}.volumes", items(spec.volumes))
     claims = frozenset(claim.name for claim in items(spec.resource_claims))
     around = Surroundings(good, claims)
@@ -87,6 +105,8 @@ def validate_pod_template(new: PodTemplate, _old: PodTemplate | None) -> list[Fi
 
 
 def validate_pod(new: Pod, old: Pod | None) -> list[FieldError]:
+    if old is not None and new.spec == old.spec:
+        return []
     errors = pod_spec("spec", new.spec)
     errors += not_negative("spec.terminationGracePeriodSeconds", new.spec.termination_grace_period_seconds)
     if old is not None:
