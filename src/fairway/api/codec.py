@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -146,6 +146,9 @@ def write(kind: Kind, obj: Any) -> bytes:
     return encode(obj)
 
 
+FieldReader: TypeAlias = Callable[[Any], str]
+
+
 class Header(msgspec.Struct, gc=False):
     """What the store keeps beside the bytes."""
 
@@ -160,7 +163,9 @@ def header(kind: Kind, obj: Any) -> Header:
     return Header(
         labels=_labels(meta.labels) if meta.labels else (),
         owners=tuple(owner.uid for owner in meta.owner_references) if meta.owner_references else (),
-        fields=tuple([read(obj) for read in _field_readers(kind.bucket, kind.selectable)]) if kind.selectable else (),
+        fields=tuple([read(obj) for read in _field_readers(kind.selectable, kind.selectable_as)])
+        if kind.selectable
+        else (),
     )
 
 
@@ -175,11 +180,12 @@ def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _field_readers(_bucket: str, paths: tuple[str, ...]) -> tuple[Callable[[Any], str], ...]:
-    return tuple(_field_reader(path.split(".")) for path in paths)
+def _field_readers(paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...]) -> tuple[FieldReader, ...]:
+    own = dict(special)
+    return tuple(own.get(path) or _field_reader(path.split(".")) for path in paths)
 
 
-def _field_reader(path: list[str]) -> Callable[[Any], str]:
+def _field_reader(path: list[str]) -> FieldReader:
     def read_field(obj: Any) -> str:
         value = obj
         for name in path:

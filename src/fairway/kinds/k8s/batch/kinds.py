@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairway.kinds.k8s.batch import columns, defaults, rules, status_rules
 from fairway.kinds.k8s.batch.types import CronJob, Job
+from fairway.kinds.k8s.opt import number
 from fairway.kinds.kind import Kind, Version
 
 JOB = Kind(
@@ -16,6 +17,7 @@ JOB = Kind(
     subresources=("status",),
     native=True,
     selectable=("status.successful",),
+    selectable_as=(("status.successful", lambda job: str(number(job.status.succeeded))),),
     default=defaults.default_job,
     prepare=defaults.prepare_job,
     validate=rules.validate_job,

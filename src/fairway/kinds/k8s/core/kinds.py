@@ -9,7 +9,14 @@ from fairway.kinds.k8s.core.event import Event
 from fairway.kinds.k8s.core.namespace import Namespace
 from fairway.kinds.k8s.core.node import Node
 from fairway.kinds.k8s.core.pod import Pod
+from fairway.kinds.k8s.opt import flag, text
 from fairway.kinds.kind import Kind, Version
+from fairway.kinds.types import Opt
+
+
+def _truth(value: Opt[bool]) -> str:
+    return "true" if flag(value) else "false"
+
 
 NAMESPACE = Kind(
     group="",
@@ -48,6 +55,7 @@ POD = Kind(
         "status.podIP",
         "status.nominatedNodeName",
     ),
+    selectable_as=(("spec.hostNetwork", lambda pod: _truth(pod.spec.host_network)),),
     default=pod_defaults.default_pod,
     prepare=pod_defaults.prepare_pod,
     validate=pod_rules.validate_pod,
@@ -77,6 +85,7 @@ EVENT = Kind(
         "source",
         "type",
     ),
+    selectable_as=(("source", lambda event: text(event.source.component) or event.reporting_component),),
     spec_fields=(),
     validate=config_rules.validate_event,
 )
@@ -129,6 +138,7 @@ NODE = Kind(
     subresources=("status",),
     native=True,
     selectable=("spec.unschedulable",),
+    selectable_as=(("spec.unschedulable", lambda node: _truth(node.spec.unschedulable)),),
     spec_fields=(),
     default=defaults.default_node,
     validate=config_rules.validate_node,
