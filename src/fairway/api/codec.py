@@ -54,9 +54,11 @@ def _read_carefully(kind: Kind, version: Version, body: Body, strictness: Strict
     if found.unknown and strictness == "Strict":
         listed = ", ".join(f'unknown field "{path}"' for path in found.unknown)
         raise bad_request(refused + "strict decoding error: " + listed)
-    if found.errors:
+    # A native kind says itself what may repeat: two variables of one name are fine in a container.
+    errors = [error for error in found.errors if not (kind.native and error.type is ErrorType.DUPLICATE)]
+    if errors:
         name = (clean.get("metadata") or {}).get("name", "") if isinstance(clean, dict) else ""
-        raise invalid(kind, name, found.errors)
+        raise invalid(kind, name, errors)
     try:
         obj: Object = convert(clean, version.type)
     except (msgspec.MsgspecError, ValueError) as error:
