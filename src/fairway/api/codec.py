@@ -206,6 +206,18 @@ def _field_reader(path: list[str]) -> FieldReader:
     return read_field
 
 
+def no_status(struct: type[msgspec.Struct]) -> Any:
+    """The status of an object that nobody has reported on yet: absent, or empty where the type always has one."""
+    make = _status_default(struct)
+    return UNSET if make is None else make()
+
+
+@cache
+def _status_default(struct: type[msgspec.Struct]) -> Callable[[], Any] | None:
+    make = next(field.default_factory for field in msgspec.structs.fields(struct) if field.name == "status")
+    return None if make is msgspec.NODEFAULT else make
+
+
 @cache
 def attributes(struct: type[msgspec.Struct]) -> dict[str, str]:
     """JSON names of a Struct's fields to the names of its attributes."""
