@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairway.kinds.k8s.core.kinds import CONFIG_MAP, EVENT, NAMESPACE, NODE, SECRET
+from fairway.kinds.k8s.batch.kinds import JOB
+from fairway.kinds.k8s.core.kinds import CONFIG_MAP, EVENT, NAMESPACE, NODE, POD, SECRET
 from fairway.kinds.kind import Kind, convert
 from fairway.kinds.types import to_json
 
@@ -131,3 +132,20 @@ def test_the_wide_row_of_a_node_names_roles_addresses_and_versions() -> None:
         "<unknown>",
     )
     assert cells(NODE, {})["Roles"] == "<none>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "label", "value"),
+    [
+        (POD, {}, "spec.hostNetwork", "false"),
+        (POD, {"spec": {"hostNetwork": True}}, "spec.hostNetwork", "true"),
+        (NODE, {}, "spec.unschedulable", "false"),
+        (EVENT, {"reportingComponent": "queue"}, "source", "queue"),
+        (EVENT, {"reportingComponent": "queue", "source": {"component": "kubelet"}}, "source", "kubelet"),
+        (JOB, {"status": {"succeeded": 2}}, "status.successful", "2"),
+        (JOB, {}, "status.successful", "0"),
+    ],
+)
+def test_field_labels_that_are_no_path_have_a_value(kind: Kind, body: dict[str, Any], label: str, value: str) -> None:
+    assert dict(kind.selectable_as)[label](convert(body, kind.storage_version.type)) == value
+    assert label in kind.selectable

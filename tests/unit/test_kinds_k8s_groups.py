@@ -118,11 +118,12 @@ def test_only_what_may_be_lost_is_volatile() -> None:
     assert {kind.plural for kind in KINDS if kind.volatile} == {"events", "leases"}
 
 
-POD_TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "i:1"}]}}
+POD_TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
+WORKLOAD = {"selector": {"matchLabels": {"app": "a"}}, "template": POD_TEMPLATE}
 
 
 def test_a_deployment_rolls_over_a_quarter_at_a_time() -> None:
-    got = created("deployments.apps", {"spec": {"template": POD_TEMPLATE}})["spec"]
+    got = created("deployments.apps", {"spec": WORKLOAD})["spec"]
     assert got["strategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
     assert (got["replicas"], got["revisionHistoryLimit"], got["progressDeadlineSeconds"]) == (1, 10, 600)
     assert got["template"]["spec"]["restartPolicy"] == "Always"
@@ -131,12 +132,25 @@ def test_a_deployment_rolls_over_a_quarter_at_a_time() -> None:
 
 
 def test_stateful_and_daemon_sets_get_their_update_strategies() -> None:
-    got = created("statefulsets.apps", {"spec": {"template": POD_TEMPLATE}})["spec"]
+    got = created("statefulsets.apps", {"spec": WORKLOAD})["spec"]
     assert got["podManagementPolicy"] == "OrderedReady"
     assert got["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
     assert got["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
-    got = created("daemonsets.apps", {"spec": {"template": POD_TEMPLATE}})["spec"]
+    got = created("daemonsets.apps", {"spec": WORKLOAD})["spec"]
     assert got["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+
+
+@pytest.mark.parametrize("bucket", ["deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps"])
+def test_a_workload_selects_its_own_pods_for_ever(bucket: str) -> None:
+    kind = BY_NAME[bucket]
+    assert errors(kind, {"spec": {**WORKLOAD, "selector": {}}}) == [
+        f"spec.selector: Invalid value: {{}}: empty selector is invalid for {kind.singular}"
+    ]
+    other = {"matchLabels": {"app": "b"}}
+    assert errors(kind, {"spec": {**WORKLOAD, "selector": other}}, {"spec": WORKLOAD}) == [
+        'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`',
+        'spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable',
+    ]
 
 
 def test_a_revision_names_its_controller() -> None:

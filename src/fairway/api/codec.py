@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -54,9 +54,11 @@ def _read_carefully(kind: Kind, version: Version, body: Body, strictness: Strict
     if found.unknown and strictness == "Strict":
         listed = ", ".join(f'unknown field "{path}"' for path in found.unknown)
         raise bad_request(refused + "strict decoding error: " + listed)
-    if found.errors:
+    # A native kind says itself what may repeat: two variables of one name are fine in a container.
+    errors = [error for error in found.errors if not (kind.native and error.type is ErrorType.DUPLICATE)]
+    if errors:
         name = (clean.get("metadata") or {}).get("name", "") if isinstance(clean, dict) else ""
-        raise invalid(kind, name, found.errors)
+        raise invalid(kind, name, errors)
     try:
         obj: Object = convert(clean, version.type)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -146,6 +148,9 @@ def write(kind: Kind, obj: Any) -> bytes:
     return encode(obj)
 
 
+FieldReader: TypeAlias = Callable[[Any], str]
+
+
 class Header(msgspec.Struct, gc=False):
     """What the store keeps beside the bytes."""
 
@@ -160,7 +165,9 @@ def header(kind: Kind, obj: Any) -> Header:
     return Header(
         labels=_labels(meta.labels) if meta.labels else (),
         owners=tuple(owner.uid for owner in meta.owner_references) if meta.owner_references else (),
-        fields=tuple([read(obj) for read in _field_readers(kind.bucket, kind.selectable)]) if kind.selectable else (),
+        fields=tuple([read(obj) for read in _field_readers(kind.selectable, kind.selectable_as)])
+        if kind.selectable
+        else (),
     )
 
 
@@ -175,11 +182,12 @@ def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _field_readers(_bucket: str, paths: tuple[str, ...]) -> tuple[Callable[[Any], str], ...]:
-    return tuple(_field_reader(path.split(".")) for path in paths)
+def _field_readers(paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...]) -> tuple[FieldReader, ...]:
+    own = dict(special)
+    return tuple(own.get(path) or _field_reader(path.split(".")) for path in paths)
 
 
-def _field_reader(path: list[str]) -> Callable[[Any], str]:
+def _field_reader(path: list[str]) -> FieldReader:
     def read_field(obj: Any) -> str:
         value = obj
         for name in path:
@@ -196,6 +204,18 @@ def _field_reader(path: list[str]) -> Callable[[Any], str]:
         return sys.intern(str(value))
 
     return read_field
+
+
+def no_status(struct: type[msgspec.Struct]) -> Any:
+    """The status of an object that nobody has reported on yet: absent, or empty where the type always has one."""
+    make = _status_default(struct)
+    return UNSET if make is None else make()
+
+
+@cache
+def _status_default(struct: type[msgspec.Struct]) -> Callable[[], Any] | None:
+    make = next(field.default_factory for field in msgspec.structs.fields(struct) if field.name == "status")
+    return None if make is msgspec.NODEFAULT else make
 
 
 @cache

@@ -123,7 +123,7 @@ class Objects:
         meta.generation = 1 if kind.spec_fields else UNSET
         meta.deletion_timestamp = meta.deletion_grace_period_seconds = meta.self_link = meta.resource_version = UNSET
         if kind.has_status and hasattr(new, "status"):
-            new.status = UNSET
+            new.status = codec.no_status(type(new))
         meta.managed_fields = applied or UNSET
         warnings = self._finish("CREATE", target, new, None, options, warnings)
         writers = managed.add_writer("", options.manager, kind.api_version(target.version.name), target.subresource)

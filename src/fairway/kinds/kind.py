@@ -103,6 +103,8 @@ class Kind:
     """Never worth an fsync: Events and Leases."""
     selectable: tuple[str, ...] = ()
     """Field labels that a field selector may name, beside metadata.name and metadata.namespace."""
+    selectable_as: tuple[tuple[str, Callable[[Any], str]], ...] = ()
+    """How to read those field labels that are not simply the value at their path."""
     spec_fields: tuple[str, ...] = ("spec",)
     """Top-level fields whose change bumps metadata.generation; empty for kinds without a generation."""
     default: Callable[[Any, Any | None], None] = _nothing

@@ -10,11 +10,15 @@ from msgspec import field
 
 from fairway.kinds.columns import AGE, NAME, at
 from fairway.kinds.columns import field as column
+from fairway.kinds.errors import FieldError, invalid, not_supported, required
 from fairway.kinds.k8s.columns import NONE, containers, count, selects
 from fairway.kinds.k8s.core.claims import PersistentVolumeClaim
 from fairway.kinds.k8s.core.pod import PodTemplateSpec
 from fairway.kinds.k8s.core.pod_defaults import default_pod_spec
+from fairway.kinds.k8s.core.pod_rules import pod_template
 from fairway.kinds.k8s.meta import LabelSelector
+from fairway.kinds.k8s.opt import items, pairs, text
+from fairway.kinds.k8s.rules import immutable, label_selector, matches, not_negative
 from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, IntOrString, Json, Opt, Time, Type
@@ -273,6 +277,33 @@ def _default_replica_set(new: ReplicaSet, _old: ReplicaSet | None) -> None:
     default_pod_spec(new.spec.template.spec)
 
 
+def _validate(
+    new: Deployment | StatefulSet | DaemonSet | ReplicaSet,
+    old: Deployment | StatefulSet | DaemonSet | ReplicaSet | None,
+) -> list[FieldError]:
+    """Pods must be selected by the labels that they get, and by the same ones for ever."""
+    spec, path = new.spec, "spec.selector"
+    errors: list[FieldError] = []
+    labels = pairs(spec.template.metadata.labels)
+    if spec.selector is UNSET:
+        errors.append(required(path))
+    else:
+        errors += label_selector(path, spec.selector)
+        if not pairs(spec.selector.match_labels) and not items(spec.selector.match_expressions):
+            errors.append(invalid(path, spec.selector, f"empty selector is invalid for {type(new).__name__.lower()}"))
+        elif not matches(spec.selector, labels):
+            errors.append(
+                invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+            )
+    errors += pod_template("spec.template", spec.template)
+    policy = text(spec.template.spec.restart_policy)
+    if policy != "Always":
+        errors.append(not_supported("spec.template.spec.restartPolicy", policy, ("Always",)))
+    if not isinstance(spec, DaemonSetSpec):
+        errors += not_negative("spec.replicas", spec.replicas)
+    return errors if old is None else errors + immutable(path, spec.selector, old.spec.selector)
+
+
 def _ready(obj: Mapping[str, Any], _moment: Moment) -> str:
     return f"{at(obj, 'status.readyReplicas') or 0}/{at(obj, 'spec.replicas') or 0}"
 
@@ -311,6 +342,7 @@ DEPLOYMENT = _kind(
     categories=("all",),
     subresources=("status", "scale"),
     default=_default_deployment,
+    validate=_validate,
 )
 
 STATEFUL_SET = _kind(
@@ -322,6 +354,7 @@ STATEFUL_SET = _kind(
     categories=("all",),
     subresources=("status", "scale"),
     default=_default_stateful_set,
+    validate=_validate,
 )
 
 DAEMON_SET = _kind(
@@ -350,6 +383,7 @@ DAEMON_SET = _kind(
     categories=("all",),
     subresources=("status",),
     default=_default_daemon_set,
+    validate=_validate,
 )
 
 REPLICA_SET = _kind(
@@ -376,6 +410,7 @@ REPLICA_SET = _kind(
     subresources=("status", "scale"),
     selectable=("status.replicas",),
     default=_default_replica_set,
+    validate=_validate,
 )
 
 CONTROLLER_REVISION = _kind(

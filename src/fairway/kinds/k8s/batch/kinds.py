@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fairway.kinds.k8s.batch import columns, defaults
+from fairway.kinds.k8s.batch import columns, defaults, rules, status_rules
 from fairway.kinds.k8s.batch.types import CronJob, Job
+from fairway.kinds.k8s.opt import number
 from fairway.kinds.kind import Kind, Version
 
 JOB = Kind(
@@ -16,8 +17,12 @@ JOB = Kind(
     subresources=("status",),
     native=True,
     selectable=("status.successful",),
+    selectable_as=(("status.successful", lambda job: str(number(job.status.succeeded))),),
     default=defaults.default_job,
     prepare=defaults.prepare_job,
+    validate=rules.validate_job,
+    validate_status=status_rules.validate_job_status,
+    warn=rules.warn_job,
 )
 
 CRON_JOB = Kind(
@@ -31,6 +36,7 @@ CRON_JOB = Kind(
     subresources=("status",),
     native=True,
     default=defaults.default_cron_job,
+    validate=rules.validate_cron_job,
 )
 
 KINDS: tuple[Kind, ...] = (JOB, CRON_JOB)

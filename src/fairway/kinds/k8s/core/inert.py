@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fairway.kinds.k8s.core import defaults, inert_columns, pod_defaults
+from fairway.kinds.k8s.core import defaults, inert_columns, pod_defaults, pod_rules
 from fairway.kinds.k8s.core.claims import PersistentVolumeClaim
 from fairway.kinds.k8s.core.controller import ReplicationController
 from fairway.kinds.k8s.core.persistent import PersistentVolume
@@ -102,6 +102,7 @@ POD_TEMPLATE = _kind(
     versions=(Version("v1", PodTemplate, inert_columns.POD_TEMPLATE_COLUMNS),),
     spec_fields=("template",),
     default=pod_defaults.default_pod_template,
+    validate=pod_rules.validate_pod_template,
 )
 
 KINDS: tuple[Kind, ...] = (

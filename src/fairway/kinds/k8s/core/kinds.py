@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from fairway.kinds import names
-from fairway.kinds.k8s.core import columns, defaults, pod_columns, pod_defaults
+from fairway.kinds.k8s.core import columns, config_rules, defaults, pod_columns, pod_defaults, pod_rules
 from fairway.kinds.k8s.core.config import ConfigMap, Secret, ServiceAccount
 from fairway.kinds.k8s.core.event import Event
 from fairway.kinds.k8s.core.namespace import Namespace
 from fairway.kinds.k8s.core.node import Node
 from fairway.kinds.k8s.core.pod import Pod
+from fairway.kinds.k8s.opt import flag, text
 from fairway.kinds.kind import Kind, Version
+from fairway.kinds.types import Opt
+
+
+def _truth(value: Opt[bool]) -> str:
+    return "true" if flag(value) else "false"
+
 
 NAMESPACE = Kind(
     group="",
@@ -24,6 +31,7 @@ NAMESPACE = Kind(
     selectable=("status.phase",),
     spec_fields=(),
     prepare=defaults.prepare_namespace,
+    validate=config_rules.validate_namespace,
     name_rule=names.dns_label,
 )
 
@@ -47,8 +55,12 @@ POD = Kind(
         "status.podIP",
         "status.nominatedNodeName",
     ),
+    selectable_as=(("spec.hostNetwork", lambda pod: _truth(pod.spec.host_network)),),
     default=pod_defaults.default_pod,
     prepare=pod_defaults.prepare_pod,
+    validate=pod_rules.validate_pod,
+    validate_status=pod_rules.validate_pod_status,
+    warn=pod_rules.warn_pod,
 )
 
 EVENT = Kind(
@@ -73,7 +85,9 @@ EVENT = Kind(
         "source",
         "type",
     ),
+    selectable_as=(("source", lambda event: text(event.source.component) or event.reporting_component),),
     spec_fields=(),
+    validate=config_rules.validate_event,
 )
 
 SECRET = Kind(
@@ -86,6 +100,7 @@ SECRET = Kind(
     selectable=("type",),
     spec_fields=(),
     default=defaults.default_secret,
+    validate=config_rules.validate_secret,
 )
 
 CONFIG_MAP = Kind(
@@ -97,6 +112,7 @@ CONFIG_MAP = Kind(
     short_names=("cm",),
     native=True,
     spec_fields=(),
+    validate=config_rules.validate_config_map,
 )
 
 SERVICE_ACCOUNT = Kind(
@@ -122,8 +138,10 @@ NODE = Kind(
     subresources=("status",),
     native=True,
     selectable=("spec.unschedulable",),
+    selectable_as=(("spec.unschedulable", lambda node: _truth(node.spec.unschedulable)),),
     spec_fields=(),
     default=defaults.default_node,
+    validate=config_rules.validate_node,
 )
 
 KINDS: tuple[Kind, ...] = (NAMESPACE, POD, EVENT, SECRET, CONFIG_MAP, SERVICE_ACCOUNT, NODE)
