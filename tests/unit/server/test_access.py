@@ -181,3 +181,24 @@ def test_aggregating_roles_show_what_they_add_up_to() -> None:
         assert added["rules"][0] in (await harness.ok("admin", "GET", f"{RBAC}/clusterroles/admin"))["rules"]
 
     asyncio.run(body())
+
+
+def test_a_patch_that_would_create_needs_the_right_to_create() -> None:
+    async def body() -> None:
+        harness = await two_teams()
+        await harness.user("carol")
+        rules = [{"verbs": ["get", "patch"], "apiGroups": [""], "resources": ["configmaps"]}]
+        await harness.ok("admin", "POST", f"{RBAC}/clusterroles", {"metadata": {"name": "patcher"}, "rules": rules})
+        await harness.bind("carol", "patcher", "team-a")
+        applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "b"}}
+        url, apply = CONFIG.format("team-a") + "/x?fieldManager=me", "application/apply-patch+yaml"
+        assert (
+            await harness.refused("carol", "PATCH", url, applied, content=apply)
+            == 'configmaps "x" is forbidden: User "carol" cannot create resource "configmaps" in API group "" in the namespace "team-a"'
+        )
+        await harness.ok("alice", "PATCH", url, applied, content=apply)
+        await harness.ok(
+            "carol", "PATCH", url.partition("?")[0], {"data": {"a": "c"}}, content="application/merge-patch+json"
+        )
+
+    asyncio.run(body())
