@@ -202,3 +202,27 @@ def test_a_patch_that_would_create_needs_the_right_to_create() -> None:
         )
 
     asyncio.run(body())
+
+
+@pytest.mark.parametrize("how", ["revoked", "unbound"])
+def test_a_watch_ends_when_its_watcher_may_no_longer_see(how: str) -> None:
+    async def body() -> None:
+        harness = await two_teams()
+        url = CONFIG.format("team-a")
+        events, task = await harness.watch("alice", f"{url}?watch=true")
+        await harness.ok("admin", "POST", url, {"metadata": {"name": "before"}})
+        assert (await events.get())["object"]["metadata"]["name"] == "before"
+        if how == "revoked":
+            tokens = (await harness.ok("admin", "GET", TOKENS))["items"]
+            name = next(item["metadata"]["name"] for item in tokens if item["spec"]["user"] == "alice")
+            await harness.ok("admin", "DELETE", f"{TOKENS}/{name}")
+        else:
+            await harness.ok("admin", "DELETE", f"{RBAC}/namespaces/team-a/rolebindings")
+        await harness.ok("admin", "POST", url, {"metadata": {"name": "after"}})
+        last = await events.get()
+        assert last["type"] == "ERROR"
+        assert last["object"]["code"] == (401 if how == "revoked" else 403)
+        assert await events.get() is None
+        await task
+
+    asyncio.run(body())
