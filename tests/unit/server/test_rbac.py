@@ -161,6 +161,20 @@ def test_an_aggregating_role_has_the_rules_of_those_it_selects(objects: list[Jso
     assert decide([*objects, *EVERYWHERE], ALICE, "get batch/jobs t x") is expected
 
 
+def test_changes_of_what_a_role_aggregates_count_at_once() -> None:
+    async def body() -> None:
+        store = Store()
+        await put(store, aggregate("r", {"matchLabels": {"to": "r"}}), *EVERYWHERE)
+        authorizer = Authorizer(store)
+        asked = parse(ALICE, "get batch/jobs t x")
+        unlabelled = role("leaf", rule("get", "batch", "jobs"))
+        for change, expected in ((LEAF, True), (unlabelled, False), (LEAF, True), (None, False), (LEAF, True)):
+            await (put(store, change) if change is not None else drop(store, LEAF))
+            assert authorizer.allowed(asked).allowed is expected
+
+    run(body())
+
+
 def test_changes_count_at_once() -> None:
     async def body() -> None:
         store = Store()
