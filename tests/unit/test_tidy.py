@@ -121,3 +121,10 @@ def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
     for path in [*modules(), *sorted((root / "docs").rglob("*.md")), root / "README.md"]:
         text = path.read_text(encoding="utf-8")
         assert "/work/" not in text, f"{path} names a path of one machine"
+
+
+def test_no_test_measures_time() -> None:
+    """Machines are busy: speed is shown by benchmarks, beside a probe of the same run."""
+    for path in sorted(Path(__file__).resolve().parents[1].rglob("*.py")):
+        for module in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            assert module != "timeit", f"{path} measures time; write a benchmark instead"

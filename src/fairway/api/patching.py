@@ -78,7 +78,7 @@ def _apply(objects: Objects, target: Target, applied: Any, options: Options) -> 
             objects.now(),
             node,
             target.subresource,
-            ignored=("status",) if target.kind.has_status and not target.subresource else (),
+            ignored=_not_written(target),
         )
     except apply.Conflict as error:
         raise _conflict(error) from None
@@ -90,6 +90,13 @@ def _apply(objects: Objects, target: Target, applied: Any, options: Options) -> 
     if record is None:
         return objects.create_object(target, obj, options, warnings, fields)
     return objects.replace(target, record, obj, options, warnings, fields)
+
+
+def _not_written(target: Target) -> tuple[str, ...]:
+    """Top-level fields that this endpoint leaves alone, whatever is applied."""
+    if target.subresource == "status":
+        return target.kind.home.spec_fields
+    return ("status",) if target.kind.has_status else ()
 
 
 def _check_applied(target: Target, applied: dict[str, Any]) -> None:

@@ -169,7 +169,10 @@ class App:
             )
             return
         route = served.space.registry.route(path.group, path.version, path.resource)
-        served.access.authorize(request.caller, verb, _narrowed(request, path), request.path)
+        meant, access = _narrowed(request, path), served.access
+        access.authorize(request.caller, verb, meant, request.path)
+        if verb == "watch":
+            request.verify = lambda: access.authorize(access.authenticate(request), verb, meant, request.path)
         special = path.subresource not in ("", "status") or route is None or route[0] is TOKEN
         if special and await served.access.answer(request, path):
             return

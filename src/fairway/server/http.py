@@ -21,8 +21,12 @@ _NO_CACHE: Header = (b"cache-control", b"no-cache, private")
 _JSON_HEADERS: list[Header] = [(b"content-type", JSON.encode()), _NO_CACHE]
 
 
+def _nothing() -> None:
+    return None
+
+
 class Request:
-    __slots__ = ("_query", "caller", "headers", "method", "path", "receive", "scope", "send", "started")
+    __slots__ = ("_query", "caller", "headers", "method", "path", "receive", "scope", "send", "started", "verify")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
         self.scope = scope
@@ -35,6 +39,8 @@ class Request:
         self.caller: Caller = SYSTEM
         self.started = False
         """Whether the answer has begun: after that an error can only end the stream."""
+        self.verify: Callable[[], None] = _nothing
+        """Raises if the caller may no longer have what it asked for: a stream asks again and again."""
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")

@@ -134,7 +134,7 @@ def _account_token(namespace: str, name: str, uid: str, until: Time) -> dict[str
         "metadata": {"generateName": f"{namespace}-{name}-"[:200]},
         "spec": {
             "user": service_account_user(namespace, name),
-            "groups": list(service_account_groups(namespace)),
+            "groups": [group for group in service_account_groups(namespace) if group != AUTHENTICATED],
             "description": f"requested for service account {namespace}/{name}",
             "expirationTimestamp": str(until),
             "serviceAccount": {"namespace": namespace, "name": name, "uid": uid},

@@ -75,7 +75,7 @@ def _begin(
 async def _follow(
     request: Request, sender: _Sender, changes: Changes, target: Target, seconds: float, bookmarks: bool
 ) -> None:
-    """Until the client leaves, its time is up, it falls behind, or the node stops."""
+    """Until the client leaves, its time is up, it falls behind, it may no longer see what it watches, or the node stops."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     task = asyncio.current_task()
@@ -89,11 +89,13 @@ async def _follow(
                 async with asyncio.timeout(min(left, BOOKMARK_SECONDS)):
                     batch = await changes.next()
             except TimeoutError:
+                request.verify()
                 if bookmarks:
                     await request.stream(_bookmark(target, changes.revision))
                 continue
             if batch is None:
                 break
+            request.verify()
             await sender.send(batch)
     except asyncio.CancelledError:
         if gone.done():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,6 +82,25 @@ class Harness:
         await self.app(scope, receive, send)
         text = b"".join(message.get("body", b"") for message in answer[1:])
         return answer[0]["status"], msgspec.json.decode(text) if text[:1] in (b"{", b"[") else text.decode()
+
+    async def watch(self, user: str, url: str) -> tuple[asyncio.Queue[Any], asyncio.Task[None]]:
+        """Events of a watch as they come; None at its end."""
+        path, _mark, query = url.partition("?")
+        events: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.Event().wait()
+            return {}
+
+        async def send(message: Any) -> None:
+            for line in message.get("body", b"").splitlines():
+                events.put_nowait(msgspec.json.decode(line))
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                events.put_nowait(None)
+
+        headers = [(b"authorization", f"Bearer {self.tokens[user]}".encode())]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
+        return events, asyncio.ensure_future(self.app(scope, receive, send))
 
     async def ok(self, user: str, method: str, url: str, body: Any = None, **more: Any) -> Any:
         status, result = await self.call(user, method, url, body, **more)

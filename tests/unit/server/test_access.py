@@ -181,3 +181,48 @@ def test_aggregating_roles_show_what_they_add_up_to() -> None:
         assert added["rules"][0] in (await harness.ok("admin", "GET", f"{RBAC}/clusterroles/admin"))["rules"]
 
     asyncio.run(body())
+
+
+def test_a_patch_that_would_create_needs_the_right_to_create() -> None:
+    async def body() -> None:
+        harness = await two_teams()
+        await harness.user("carol")
+        rules = [{"verbs": ["get", "patch"], "apiGroups": [""], "resources": ["configmaps"]}]
+        await harness.ok("admin", "POST", f"{RBAC}/clusterroles", {"metadata": {"name": "patcher"}, "rules": rules})
+        await harness.bind("carol", "patcher", "team-a")
+        applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "b"}}
+        url, apply = CONFIG.format("team-a") + "/x?fieldManager=me", "application/apply-patch+yaml"
+        assert (
+            await harness.refused("carol", "PATCH", url, applied, content=apply)
+            == 'configmaps "x" is forbidden: User "carol" cannot create resource "configmaps" in API group "" in the namespace "team-a"'
+        )
+        await harness.ok("alice", "PATCH", url, applied, content=apply)
+        await harness.ok(
+            "carol", "PATCH", url.partition("?")[0], {"data": {"a": "c"}}, content="application/merge-patch+json"
+        )
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("how", ["revoked", "unbound"])
+def test_a_watch_ends_when_its_watcher_may_no_longer_see(how: str) -> None:
+    async def body() -> None:
+        harness = await two_teams()
+        url = CONFIG.format("team-a")
+        events, task = await harness.watch("alice", f"{url}?watch=true")
+        await harness.ok("admin", "POST", url, {"metadata": {"name": "before"}})
+        assert (await events.get())["object"]["metadata"]["name"] == "before"
+        if how == "revoked":
+            tokens = (await harness.ok("admin", "GET", TOKENS))["items"]
+            name = next(item["metadata"]["name"] for item in tokens if item["spec"]["user"] == "alice")
+            await harness.ok("admin", "DELETE", f"{TOKENS}/{name}")
+        else:
+            await harness.ok("admin", "DELETE", f"{RBAC}/namespaces/team-a/rolebindings")
+        await harness.ok("admin", "POST", url, {"metadata": {"name": "after"}})
+        last = await events.get()
+        assert last["type"] == "ERROR"
+        assert last["object"]["code"] == (401 if how == "revoked" else 403)
+        assert await events.get() is None
+        await task
+
+    asyncio.run(body())

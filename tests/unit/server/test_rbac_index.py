@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -13,9 +14,9 @@ from fairway.api.request import Caller
 from fairway.server.rbac import Attributes, Authorizer
 from fairway.store import Store
 
-NAMES = st.sampled_from(["a", "b", "c"])
+NAMES = st.sampled_from(["a", "b"])
 NAMESPACES = st.sampled_from(["n", "m"])
-LABELS = st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "2"]), max_size=2)
+LABELS = st.dictionaries(st.just("x"), st.sampled_from(["1", "2"]), max_size=1)
 VERBS = st.lists(st.sampled_from(["get", "list", "*"]), min_size=1, max_size=2)
 
 
@@ -68,24 +69,15 @@ def an_object(draw: st.DrawFn) -> JsonObject:
     return made
 
 
-CALLERS = st.builds(
-    Caller,
-    st.sampled_from(["u", "v", "system:serviceaccount:n:a"]),
-    st.lists(st.sampled_from(["g", "h"]), unique=True).map(tuple),
-)
-QUESTIONS = st.one_of(
-    st.builds(
-        Attributes,
-        CALLERS,
-        st.sampled_from(["get", "list", "other"]),
-        st.sampled_from(["", "g"]),
-        st.sampled_from(["r", "s"]),
-        st.sampled_from(["", "t"]),
-        st.sampled_from(["", "n", "m"]),
-        st.sampled_from(["", "a", "b"]),
+CALLERS = (Caller("u", ("g",)), Caller("v", ()), Caller("system:serviceaccount:n:a", ("h",)))
+QUESTIONS = [
+    *(
+        Attributes(*asked)
+        for asked in product(CALLERS, ("get", "list"), ("", "g"), ("r",), ("", "t"), ("", "n"), ("", "a"))
     ),
-    st.builds(Attributes, CALLERS, st.just("get"), path=st.sampled_from(["/p", "/p/q", "/z"])),
-)
+    *(Attributes(caller, "get", path=path) for caller, path in product(CALLERS, ("/p", "/p/q", "/z"))),
+]
+"""All that can be told apart, asked after every step: sampled questions would seldom meet the rule that matters."""
 
 
 def naive(objects: list[JsonObject], asked: Attributes) -> bool:
@@ -148,29 +140,30 @@ def allows(rule: dict[str, Any], asked: Attributes) -> bool:
     return not rule.get("resourceNames") or asked.name in rule["resourceNames"]
 
 
-STEPS = st.lists(st.tuples(an_object(), st.booleans()), max_size=12)
+STEPS = st.lists(st.tuples(an_object(), st.integers(0, 9)), max_size=12)
 
 
-@settings(max_examples=100, deadline=None)
-@given(STEPS, st.lists(QUESTIONS, min_size=1, max_size=6))
-def test_the_index_equals_a_plain_reading(steps: list[tuple[JsonObject, bool]], questions: list[Attributes]) -> None:
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_the_index_equals_a_plain_reading(steps: list[tuple[JsonObject, int]]) -> None:
     async def body() -> None:
         store = Store()
         authorizer = Authorizer(store)
         present: dict[tuple[str, str, str], JsonObject] = {}
-        for obj, deleted in steps:
-            key = (obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"])
-            if not deleted:
+        for obj, choice in steps:
+            if choice < 4 and present:
+                await drop(store, present.pop(list(present)[choice % len(present)]))
+            else:
                 await put(store, obj)
+                key = (obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"])
+                present.pop(key, None)
                 present[key] = obj
-            elif key in present:
-                await drop(store, present.pop(key))
-            for asked in questions:
-                expected = naive(list(present.values()), asked)
-                assert authorizer.allowed(asked).allowed is expected, msgspec.json.encode(list(present.values()))
+            objects = list(present.values())
+            for asked in QUESTIONS:
+                assert authorizer.allowed(asked).allowed is naive(objects, asked), (asked, msgspec.json.encode(objects))
         fresh = Authorizer(store)
-        assert [fresh.allowed(asked).allowed for asked in questions] == [
-            authorizer.allowed(asked).allowed for asked in questions
+        assert [bool(fresh.allowed(asked)) for asked in QUESTIONS] == [
+            bool(authorizer.allowed(asked)) for asked in QUESTIONS
         ]
 
     run(body())

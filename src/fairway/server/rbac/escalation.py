@@ -1,4 +1,4 @@
-"""Nobody gives what they do not hold: admission of roles, bindings and tokens.
+"""Nobody gives what they do not hold, nor makes what they may not: admission of roles, bindings, tokens, and of all that is new.
 
 Without it, whoever may write roles or bindings or tokens could give themselves everything. Ways around, for those who are trusted with them:
 the verbs `escalate` (on roles), `bind` (on the role that is bound) and `impersonate` (on the user and groups of a token).
@@ -13,7 +13,7 @@ from msgspec import UNSET
 from fairway.api import codec
 from fairway.api.errors import ApiError, forbidden
 from fairway.api.objects import Hook
-from fairway.api.request import Admission, Caller
+from fairway.api.request import Admission, Caller, Target
 from fairway.server.rbac.authorizer import MASTERS, Attributes, Authorizer
 from fairway.server.rbac.index import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP, ROLE_BINDINGS, ROLES
 from fairway.server.rbac.rules import Rule, TooManyParts, describe, from_json, missing
@@ -27,13 +27,22 @@ def guard(authorizer: Authorizer) -> Hook:
     """The admission hook of a space: last among the hooks, so that it sees what will be stored."""
 
     def hook(admission: Admission) -> None:
-        check = _CHECKS.get(admission.target.kind.home.bucket)
-        if check is None or admission.operation == "DELETE" or MASTERS in admission.options.caller.groups:
+        caller = admission.options.caller
+        if admission.operation == "DELETE" or MASTERS in caller.groups:
             return
-        if admission.target.subresource != "status":
+        if admission.operation == "CREATE":
+            _require_create(admission.target, caller, authorizer)
+        check = _CHECKS.get(admission.target.kind.home.bucket)
+        if check is not None and admission.target.subresource != "status":
             check(admission, authorizer)
 
     return hook
+
+
+def _require_create(target: Target, caller: Caller, authorizer: Authorizer) -> None:
+    """A patch that finds nothing to patch creates, and needs the right to: the right to patch was all that was asked so far."""
+    kind = target.kind
+    authorizer.require(Attributes(caller, "create", kind.group, kind.plural, "", target.namespace, target.name))
 
 
 def _check_role(admission: Admission, authorizer: Authorizer) -> None:
