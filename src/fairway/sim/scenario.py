@@ -30,5 +30,5 @@ class Scenario:
     jobs: list[Job]
     flavors: list[Flavor] = field(default_factory=list)
     cohorts: list[Cohort] = field(default_factory=list)
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     eviction_delay: Time = 0

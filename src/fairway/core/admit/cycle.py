@@ -16,7 +16,7 @@ from fairway.core.admit.entry import Entry
 from fairway.core.admit.line import Requeue
 from fairway.core.admit.order import classical_key, fair_order
 from fairway.core.admit.plan import Admit, Evict, Migrate, Note, Pending, Plan, Status, Wait
-from fairway.core.admit.preempt import find_victims, oracle_for
+from fairway.core.admit.preempt import Search
 from fairway.core.admit.reduce import can_reduce, search
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
@@ -130,39 +130,30 @@ class _Round:
     def _assign(self, entry: Entry, nominated: Nominated | None = None) -> tuple[Assignment, list[Victim]]:
         state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
         replaced = self._replaced(workload)
+        searching = Search(self._field, workload, queue, node)
         assigner = Assigner(
             workload.shape,
             queue,
             node,
             state.flavors,
             state.settings,
-            oracle_for(self._field, workload, queue, node),
+            searching.simulate,
             replaced.reservation.pod_sets if replaced is not None and replaced.reservation is not None else None,
             None if nominated is not None else self._progress(workload, node),
             nominated,
         )
         targets = [Victim(replaced, Cause.REPLACED)] if replaced is not None else []
         full = assigner.assign()
-        found = self._completed(entry, full)
+        found = _completed(searching, full)
         if found is None and state.settings.partial_admission and can_reduce(workload.shape.pod_sets):
 
             def probe(counts: list[int]) -> tuple[Assignment, list[Victim]] | None:
-                return self._completed(entry, assigner.assign(counts))
+                return _completed(searching, assigner.assign(counts))
 
             found = search(workload.shape.pod_sets, probe)
         if found is None:
             return full, []
         return found[0], targets + found[1]
-
-    def _completed(self, entry: Entry, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
-        """The assignment with its victims, if it can be had at all."""
-        mode = assignment.mode
-        if mode is Mode.FIT:
-            return assignment, []
-        if mode is not Mode.PREEMPT:
-            return None
-        victims = find_victims(self._field, entry.workload, entry.queue, entry.node, assignment)
-        return (assignment, victims) if victims else None
 
     def _replaced(self, workload: Workload) -> Workload | None:
         traits = workload.traits
@@ -253,7 +244,9 @@ class _Round:
             self._take_out(victim.workload)
         nominated = entry.assignment.nominated()
         self._state.progress.pop(entry.workload.key, None)
+        self._field.gone = frozenset(self._taken)
         entry.assignment, entry.victims = self._assign(entry, nominated)
+        self._field.gone = frozenset()
         for victim in victims:
             self._put_in(victim.workload)
         if entry.mode is Mode.FIT:
@@ -309,7 +302,7 @@ class _Round:
         victims = [victim for victim in entry.victims if victim.cause is not Cause.REPLACED]
         for victim in victims:
             if not victim.workload.evicted:
-                victim.workload.evicted = True
+                self._state.ledger.evict(victim.workload)
                 self._changed = True
                 self._plan.actions.append(Evict(victim.workload, entry.workload, entry.queue.name, victim.cause))
         entry.preempted(len(victims))
@@ -329,7 +322,7 @@ class _Round:
         entry.pending, entry.requeue = Pending.WAITING_FOR_PREEMPTED, Requeue.PENDING_MIGRATION
         entry.keeps_progress, entry.migrating = False, True
         if not worse.evicted:
-            worse.evicted = True
+            state.ledger.evict(worse)
             self._changed = True
             self._plan.actions.append(Migrate(worse, entry.workload))
         return True
@@ -376,6 +369,17 @@ class _Round:
             return None
         progress = ScanProgress(entry.assignment.tried, entry.node.version, self._state.cycle, entry.workload.shape)
         return progress if progress.pending else None
+
+
+def _completed(searching: Search, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
+    """The assignment with its victims, if it can be had at all."""
+    mode = assignment.mode
+    if mode is Mode.FIT:
+        return assignment, []
+    if mode is not Mode.PREEMPT:
+        return None
+    victims = searching.victims_for(assignment)
+    return (assignment, victims) if victims else None
 
 
 def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:
