@@ -21,13 +21,14 @@ from fairway.core.admit.reduce import can_reduce, search
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
 from fairway.core.admit.variants import admitted_sibling, may_migrate
-from fairway.core.model import Amounts, Mode, Queue, Reservation, Settings, Time, Workload, cell
+from fairway.core.model import Amounts, Mode, Queue, Reservation, Settings, Time, Workload
 from fairway.core.quota.node import Node
 
 
 def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> Plan:
     """One round over all active queues, or over those named."""
     names = list(state.queues if queues is None else queues)
+    state.flush(now)
     plan = Plan()
     _Round(state, now, plan).run(names)
     return plan
@@ -36,6 +37,7 @@ def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> 
 def settle(state: AdmitState, now: Time) -> Plan:
     """Rounds until nothing changes, for every tree in which something happened since the last time."""
     plan = Plan()
+    state.flush(now)
     while state.dirty:
         name = next(iter(state.dirty))
         node = state.tree.queues.get(name)
@@ -130,6 +132,12 @@ class _Round:
     def _assign(self, entry: Entry, nominated: Nominated | None = None) -> tuple[Assignment, list[Victim]]:
         state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
         replaced = self._replaced(workload)
+        progress = None if nominated is not None else self._progress(workload, node)
+        if replaced is None and progress is None and nominated is None:
+            recipe = state.recipe(queue, workload.shape)
+            quick = recipe.try_on(node) if recipe is not None else None
+            if quick is not None:
+                return quick, []
         searching = Search(self._field, workload, queue, node)
         assigner = Assigner(
             workload.shape,
@@ -139,7 +147,7 @@ class _Round:
             state.settings,
             searching.simulate,
             replaced.reservation.pod_sets if replaced is not None and replaced.reservation is not None else None,
-            None if nominated is not None else self._progress(workload, node),
+            progress,
             nominated,
         )
         targets = [Victim(replaced, Cause.REPLACED)] if replaced is not None else []
@@ -265,6 +273,8 @@ class _Round:
         return bool(self._taken) and any(victim.workload.key in self._taken for victim in entry.victims)
 
     def _fits(self, entry: Entry) -> bool:
+        if not self._taken and not entry.victims:
+            return entry.node.fits(entry.net_usage)
         gone = dict(self._taken)
         for victim in entry.victims:
             gone[victim.workload.key] = victim
@@ -329,14 +339,13 @@ class _Round:
 
     def _admit(self, entry: Entry) -> None:
         state, workload = self._state, entry.workload
-        uses = entry.assignment.uses()
-        replaced = entry.replaced()
+        holding = entry.assignment.holding()
+        replaced = entry.replaced() if entry.victims else None
         if replaced is not None:
             state.ledger.empty(replaced)
-        usage = _usage_of(entry.assignment)
-        checks = any(ref for ref in entry.queue.checks)
-        cells = frozenset(cell(flavor, resource) for use in uses for resource, flavor in use.flavors.items())
-        workload.reservation = Reservation(entry.queue.name, uses, usage, cells, self._now, admitted=not checks)
+        workload.reservation = Reservation(
+            entry.queue.name, holding.uses, holding.usage, holding.cells, self._now, admitted=not entry.queue.checks
+        )
         workload.evicted = False
         state.lines.remove(workload.key)
         state.ledger.add(workload)
@@ -347,7 +356,7 @@ class _Round:
             state.usage.penalize(workload.tenant_queue, workload.key, in_units(requests), self._now)
         entry.status = Status.ASSUMED
         self._changed = True
-        self._plan.actions.append(Admit(workload, entry.queue, uses, usage, entry.assignment, replaced))
+        self._plan.actions.append(Admit(workload, entry.queue, holding.uses, holding.usage, entry.assignment, replaced))
 
     def _put_back(self, entry: Entry) -> None:
         state, workload = self._state, entry.workload
@@ -403,16 +412,6 @@ def to_reserve(entry: Entry, queue: Queue, node: Node) -> Amounts:
         else:
             kept[at] = min(amount, quota.nominal + quota.borrowing_limit - used)
     return kept
-
-
-def _usage_of(assignment: Assignment) -> Amounts:
-    """All that the workload will hold; for a slice that is more than what it adds."""
-    usage: Amounts = {}
-    for pod_set in assignment.pod_sets:
-        for resource, choice in pod_set.choices.items():
-            at = cell(choice.flavor, resource)
-            usage[at] = usage.get(at, 0) + pod_set.requests.get(resource, 0)
-    return usage
 
 
 def _requests_of(workload: Workload, only_of: Queue | None) -> Amounts:

@@ -98,7 +98,8 @@ class Lines:
     def heads(self, queues: Iterable[str]) -> list[Workload]:
         heads: list[Workload] = []
         for name in queues:
-            workload = self.by_queue[name].pop()
+            line = self.by_queue[name]
+            workload = line.pop() if line.has_active() else None
             if workload is not None:
                 heads.append(workload)
         return heads
@@ -123,7 +124,13 @@ class Lines:
                 continue
             seen.add(id(node.root))
             for member in tree.queues_under(node.root):
-                woken += self.wake_queue(member.name, now)
+                line = self.by_queue.get(member.name)
+                if line is None:
+                    continue
+                if line.is_idle:
+                    line.woken_at = line.pops
+                else:
+                    woken += self.wake_queue(member.name, now)
         return woken
 
     def wake_queue(self, name: str, now: Time) -> int:
