@@ -134,7 +134,7 @@ class Holding(NamedTuple):
     cells: frozenset[Cell]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Assignment:
     pod_sets: list[PodSetAssignment] = field(default_factory=list)
     usage: Amounts = field(default_factory=dict)

@@ -369,6 +369,9 @@ class Line:
 
     def _best(self) -> tuple[_Bucket | None, _HeapEntry | None]:
         rank = self.tenant_rank
+        if rank is None and not self.queue.round_robin:
+            only = self._buckets.get("")
+            return only, self._top(only) if only is not None else None
         best: tuple[float, int, _HeapEntry] | None = None
         found: _Bucket | None = None
         for tenant, bucket in list(self._buckets.items()):

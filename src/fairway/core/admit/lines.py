@@ -141,7 +141,10 @@ class Lines:
 
     def namespace_matches(self, queue: Queue, namespace: str) -> bool:
         labels = self.namespaces.get(namespace)
-        return labels is not None and queue.namespaces is not None and queue.namespaces.matches(labels)
+        selector = queue.namespaces
+        if labels is None or selector is None:
+            return False
+        return not selector.requirements or selector.matches(labels)
 
     def members(self, tenant: str) -> Iterator[Workload]:
         return (workload for workload in self.waiting.values() if workload.tenant_queue == tenant)

@@ -63,7 +63,7 @@ class Recipe:
             self._name, self._count, self._requests, choices, [], [attempts[name] for name in sorted(attempts)]
         )
         tried_by = {resource: choice.tried for resource, choice in choices.items()}
-        return Assignment([pod_set], usage, max(heights, default=0), [tried_by])
+        return Assignment([pod_set], usage, max(heights, default=0), [tried_by], override=Mode.FIT)
 
 
 def recipe_for(shape: Shape, queue: Queue, flavors: Mapping[str, Flavor], settings: Settings) -> Recipe | None:
