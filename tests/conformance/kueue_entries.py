@@ -24,7 +24,7 @@ from tests.conformance.runner import adapter
 
 def _entry(world: World, given: Json) -> Entry:
     entry = Entry(world.workload(given["workload"]), Queue("cq"), Node("cq", is_queue=True))
-    entry.assignment.borrowing = given.get("borrowing", 0)
+    entry.assignment = Assignment(borrowing=given.get("borrowing", 0))
     entry.is_preemptor = given.get("isPreemptor", False)
     return entry
 

@@ -125,9 +125,10 @@ class Cluster:
             case "update":
                 self._update(step["object"], step.get("scope"))
             case "requeueInadmissible":
-                self.state.wake(list(self.state.queues), self.now)
+                self.state.wake(list(self.state.queues))
             case other:
                 raise AssertionError(f"unknown step {other}")
+        self.state.flush(self.now)
 
     def _delete(self, step: Json) -> None:
         if step.get("scope") == "apiOnly":

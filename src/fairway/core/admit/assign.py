@@ -224,22 +224,15 @@ class Assigner:
 
     def _mismatch(self, name: str, members: list[int], group: ResourceGroup) -> Reason | None:
         flavor = self._flavors.get(name)
-        if flavor is None:
-            return UnknownFlavor(name)
         for index in members:
             pod_set = self._shape.pod_sets[index]
-            if self._settings.topology:
+            if flavor is not None and self._settings.topology:
                 mismatch = self._topology_mismatch(pod_set, flavor, group)
                 if mismatch is not None:
                     return mismatch
-            if flavor.taints:
-                taint = untolerated(flavor.taints, pod_set.tolerations + flavor.tolerations)
-                if taint is not None:
-                    return UntoleratedTaint(name, taint)
-            if (pod_set.node_selector or pod_set.affinity is not None) and not matches_flavor(
-                pod_set.node_selector, pod_set.affinity, flavor.labels, flavor.labels.keys()
-            ):
-                return AffinityMismatch(name)
+            mismatch = flavor_mismatch(pod_set, flavor, name, self._settings, needs_topology=None)
+            if mismatch is not None:
+                return mismatch
         return None
 
     def _topology_mismatch(self, pod_set: PodSet, flavor: Flavor, group: ResourceGroup) -> Reason | None:
@@ -335,6 +328,25 @@ class Assigner:
             if use.name == pod_set:
                 return use.amounts.get(resource, 0)
         return 0
+
+
+def flavor_mismatch(
+    pod_set: PodSet, flavor: Flavor | None, name: str, settings: Settings, needs_topology: bool | None
+) -> Reason | None:
+    """Why pods could not go to nodes of a flavor, whatever its quota."""
+    if flavor is None:
+        return UnknownFlavor(name)
+    if needs_topology is False and settings.topology and flavor.topology is not None:
+        return TopologyMismatch(name, wanted=False)
+    if flavor.taints:
+        taint = untolerated(flavor.taints, pod_set.tolerations + flavor.tolerations)
+        if taint is not None:
+            return UntoleratedTaint(name, taint)
+    if (pod_set.node_selector or pod_set.affinity is not None) and not matches_flavor(
+        pod_set.node_selector, pod_set.affinity, flavor.labels, flavor.labels.keys()
+    ):
+        return AffinityMismatch(name)
+    return None
 
 
 def _by_flavor(seen: dict[str, Attempt]) -> list[Attempt]:

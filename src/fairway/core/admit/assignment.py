@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from fairway.core.admit.reasons import NoFit, Reason, worst
-from fairway.core.model import Amounts, Cell, Fungibility, Mode, PodSetUse, Preference, Queue, Shape, Time, cell
+from fairway.core.model import Amounts, Cell, Fungibility, Mode, PodSetUse, Preference, Queue, Shape, cell
 
 
 class Possibility(IntEnum):
@@ -128,7 +128,13 @@ class ScanProgress:
         return version > self.version
 
 
-@dataclass(slots=True)
+class Holding(NamedTuple):
+    uses: tuple[PodSetUse, ...]
+    usage: Amounts
+    cells: frozenset[Cell]
+
+
+@dataclass(slots=True, eq=False)
 class Assignment:
     pod_sets: list[PodSetAssignment] = field(default_factory=list)
     usage: Amounts = field(default_factory=dict)
@@ -136,6 +142,7 @@ class Assignment:
     tried: list[dict[str, int]] = field(default_factory=list)
     no_fit: NoFit = NoFit.NONE
     override: Mode | None = None
+    held: Holding | None = None
 
     @property
     def mode(self) -> Mode:
@@ -176,8 +183,20 @@ class Assignment:
     def nominated(self) -> dict[str, dict[str, str]]:
         return {ps.name: {r: choice.flavor for r, choice in ps.choices.items()} for ps in self.pod_sets}
 
-    def uses(self) -> tuple[PodSetUse, ...]:
-        """What is written down as the reservation: only resources that got a flavor."""
+    def holding(self) -> Holding:
+        """What the workload will hold; for a slice that is more than what it adds. Worked out once."""
+        if self.held is None:
+            uses = self._uses()
+            usage: Amounts = {}
+            for use in uses:
+                for resource, flavor in use.flavors.items():
+                    at = cell(flavor, resource)
+                    usage[at] = usage.get(at, 0) + use.amounts[resource]
+            self.held = Holding(uses, usage, frozenset(usage))
+        return self.held
+
+    def _uses(self) -> tuple[PodSetUse, ...]:
+        """Only resources that got a flavor are written down."""
         return tuple(
             PodSetUse(
                 pod_set.name,
@@ -217,14 +236,6 @@ def _no_fit_of(pod_set: PodSetAssignment, queue: Queue) -> NoFit:
     return overall
 
 
-@dataclass(slots=True, frozen=True)
-class Target:
-    """A workload that is to make room."""
-
-    key: str
-    reason: str
-
-
 Nominated = Mapping[str, Mapping[str, str]]
 
 __all__ = [
@@ -234,12 +245,11 @@ __all__ = [
     "Attempt",
     "Choice",
     "Grade",
+    "Holding",
     "Nominated",
     "PodSetAssignment",
     "Possibility",
     "ScanProgress",
-    "Target",
-    "Time",
     "is_preferred",
     "tries_next",
 ]

@@ -43,6 +43,7 @@ class Field:
     tenant_rank: Callable[[str], float] | None = None
     inactive: frozenset[str] | set[str] = frozenset()
     now: Time = 0
+    gone: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ class Contest:
         for cell, amount in self.usage.items():
             if not borrowing and node.borrows_with(cell, amount):
                 return False
-            if amount > node.queue_available(cell):
+            if amount > node.available(cell) and amount > 0:
                 return False
         return True
 
@@ -81,7 +82,7 @@ class Contest:
 
     def could_be_victim(self, candidate: Workload, policy: PreemptionPolicy) -> bool:
         reservation = candidate.reservation
-        if reservation is None or self.cells.isdisjoint(reservation.cells):
+        if reservation is None or self.cells.isdisjoint(reservation.cells) or candidate.key in self.field.gone:
             return False
         runs_short = candidate.traits is not None and self.field.now - reservation.since < candidate.traits.min_runtime
         if runs_short and not candidate.evicted:
@@ -140,13 +141,14 @@ def _queue_of(workload: Workload) -> str:
     return workload.reservation.queue if workload.reservation is not None else workload.queue
 
 
-def fill_back(contest: Contest, victims: list[Victim], borrowing: bool, legal: Callable[[list[Victim]], bool]) -> None:
+def fill_back(
+    contest: Contest, victims: list[Victim], borrowing: bool, legal: Callable[[list[Victim]], bool] | None = None
+) -> None:
     """Spare whoever turns out not to be needed, the last chosen first; `legal` may veto what changes the terms."""
     for at in range(len(victims) - 2, -1, -1):
         spared = victims[at]
         contest.put_back(spared.workload)
-        rest = [victim for index, victim in enumerate(victims) if index != at]
-        if contest.fits(borrowing) and legal(rest):
+        if contest.fits(borrowing) and (legal is None or legal(victims[:at] + victims[at + 1 :])):
             victims[at] = victims[-1]
             victims.pop()
         else:

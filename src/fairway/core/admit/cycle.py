@@ -16,18 +16,19 @@ from fairway.core.admit.entry import Entry
 from fairway.core.admit.line import Requeue
 from fairway.core.admit.order import classical_key, fair_order
 from fairway.core.admit.plan import Admit, Evict, Migrate, Note, Pending, Plan, Status, Wait
-from fairway.core.admit.preempt import find_victims, oracle_for
+from fairway.core.admit.preempt import Search
 from fairway.core.admit.reduce import can_reduce, search
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
 from fairway.core.admit.variants import admitted_sibling, may_migrate
-from fairway.core.model import Amounts, Mode, Queue, Reservation, Settings, Time, Workload, cell
+from fairway.core.model import Amounts, Mode, Queue, Reservation, Settings, Time, Workload
 from fairway.core.quota.node import Node
 
 
 def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> Plan:
     """One round over all active queues, or over those named."""
     names = list(state.queues if queues is None else queues)
+    state.flush(now)
     plan = Plan()
     _Round(state, now, plan).run(names)
     return plan
@@ -36,6 +37,7 @@ def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> 
 def settle(state: AdmitState, now: Time) -> Plan:
     """Rounds until nothing changes, for every tree in which something happened since the last time."""
     plan = Plan()
+    state.flush(now)
     while state.dirty:
         name = next(iter(state.dirty))
         node = state.tree.queues.get(name)
@@ -130,39 +132,36 @@ class _Round:
     def _assign(self, entry: Entry, nominated: Nominated | None = None) -> tuple[Assignment, list[Victim]]:
         state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
         replaced = self._replaced(workload)
+        progress = None if nominated is not None else self._progress(workload, node)
+        if replaced is None and progress is None and nominated is None:
+            recipe = state.recipe(queue, workload.shape)
+            quick = recipe.try_on(node) if recipe is not None else None
+            if quick is not None:
+                return quick, []
+        searching = Search(self._field, workload, queue, node)
         assigner = Assigner(
             workload.shape,
             queue,
             node,
             state.flavors,
             state.settings,
-            oracle_for(self._field, workload, queue, node),
+            searching.simulate,
             replaced.reservation.pod_sets if replaced is not None and replaced.reservation is not None else None,
-            None if nominated is not None else self._progress(workload, node),
+            progress,
             nominated,
         )
         targets = [Victim(replaced, Cause.REPLACED)] if replaced is not None else []
         full = assigner.assign()
-        found = self._completed(entry, full)
+        found = _completed(searching, full)
         if found is None and state.settings.partial_admission and can_reduce(workload.shape.pod_sets):
 
             def probe(counts: list[int]) -> tuple[Assignment, list[Victim]] | None:
-                return self._completed(entry, assigner.assign(counts))
+                return _completed(searching, assigner.assign(counts))
 
             found = search(workload.shape.pod_sets, probe)
         if found is None:
             return full, []
         return found[0], targets + found[1]
-
-    def _completed(self, entry: Entry, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
-        """The assignment with its victims, if it can be had at all."""
-        mode = assignment.mode
-        if mode is Mode.FIT:
-            return assignment, []
-        if mode is not Mode.PREEMPT:
-            return None
-        victims = find_victims(self._field, entry.workload, entry.queue, entry.node, assignment)
-        return (assignment, victims) if victims else None
 
     def _replaced(self, workload: Workload) -> Workload | None:
         traits = workload.traits
@@ -253,7 +252,9 @@ class _Round:
             self._take_out(victim.workload)
         nominated = entry.assignment.nominated()
         self._state.progress.pop(entry.workload.key, None)
+        self._field.gone = frozenset(self._taken)
         entry.assignment, entry.victims = self._assign(entry, nominated)
+        self._field.gone = frozenset()
         for victim in victims:
             self._put_in(victim.workload)
         if entry.mode is Mode.FIT:
@@ -272,6 +273,8 @@ class _Round:
         return bool(self._taken) and any(victim.workload.key in self._taken for victim in entry.victims)
 
     def _fits(self, entry: Entry) -> bool:
+        if not self._taken and not entry.victims:
+            return entry.node.fits(entry.net_usage)
         gone = dict(self._taken)
         for victim in entry.victims:
             gone[victim.workload.key] = victim
@@ -309,7 +312,7 @@ class _Round:
         victims = [victim for victim in entry.victims if victim.cause is not Cause.REPLACED]
         for victim in victims:
             if not victim.workload.evicted:
-                victim.workload.evicted = True
+                self._state.ledger.evict(victim.workload)
                 self._changed = True
                 self._plan.actions.append(Evict(victim.workload, entry.workload, entry.queue.name, victim.cause))
         entry.preempted(len(victims))
@@ -329,21 +332,20 @@ class _Round:
         entry.pending, entry.requeue = Pending.WAITING_FOR_PREEMPTED, Requeue.PENDING_MIGRATION
         entry.keeps_progress, entry.migrating = False, True
         if not worse.evicted:
-            worse.evicted = True
+            state.ledger.evict(worse)
             self._changed = True
             self._plan.actions.append(Migrate(worse, entry.workload))
         return True
 
     def _admit(self, entry: Entry) -> None:
         state, workload = self._state, entry.workload
-        uses = entry.assignment.uses()
-        replaced = entry.replaced()
+        holding = entry.assignment.holding()
+        replaced = entry.replaced() if entry.victims else None
         if replaced is not None:
             state.ledger.empty(replaced)
-        usage = _usage_of(entry.assignment)
-        checks = any(ref for ref in entry.queue.checks)
-        cells = frozenset(cell(flavor, resource) for use in uses for resource, flavor in use.flavors.items())
-        workload.reservation = Reservation(entry.queue.name, uses, usage, cells, self._now, admitted=not checks)
+        workload.reservation = Reservation(
+            entry.queue.name, holding.uses, holding.usage, holding.cells, self._now, admitted=not entry.queue.checks
+        )
         workload.evicted = False
         state.lines.remove(workload.key)
         state.ledger.add(workload)
@@ -354,7 +356,7 @@ class _Round:
             state.usage.penalize(workload.tenant_queue, workload.key, in_units(requests), self._now)
         entry.status = Status.ASSUMED
         self._changed = True
-        self._plan.actions.append(Admit(workload, entry.queue, uses, usage, entry.assignment, replaced))
+        self._plan.actions.append(Admit(workload, entry.queue, holding.uses, holding.usage, entry.assignment, replaced))
 
     def _put_back(self, entry: Entry) -> None:
         state, workload = self._state, entry.workload
@@ -378,6 +380,17 @@ class _Round:
         return progress if progress.pending else None
 
 
+def _completed(searching: Search, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
+    """The assignment with its victims, if it can be had at all."""
+    mode = assignment.mode
+    if mode is Mode.FIT:
+        return assignment, []
+    if mode is not Mode.PREEMPT:
+        return None
+    victims = searching.victims_for(assignment)
+    return (assignment, victims) if victims else None
+
+
 def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:
     """Whether a reservation counts against the tenant at once: only where usage orders, and once per reservation."""
     return settings.usage_decay is not None and queue.usage_based_order and not had_quota
@@ -399,16 +412,6 @@ def to_reserve(entry: Entry, queue: Queue, node: Node) -> Amounts:
         else:
             kept[at] = min(amount, quota.nominal + quota.borrowing_limit - used)
     return kept
-
-
-def _usage_of(assignment: Assignment) -> Amounts:
-    """All that the workload will hold; for a slice that is more than what it adds."""
-    usage: Amounts = {}
-    for pod_set in assignment.pod_sets:
-        for resource, choice in pod_set.choices.items():
-            at = cell(choice.flavor, resource)
-            usage[at] = usage.get(at, 0) + pod_set.requests.get(resource, 0)
-    return usage
 
 
 def _requests_of(workload: Workload, only_of: Queue | None) -> Amounts:

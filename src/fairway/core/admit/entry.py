@@ -12,6 +12,7 @@ from fairway.core.model import Amounts, Mode, Queue, Workload
 from fairway.core.quota.node import Node
 
 _NOTHING: Amounts = {}
+_NOT_YET = Assignment()
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +21,7 @@ class Entry:
     queue: Queue
     node: Node
     is_preemptor: bool = False
-    assignment: Assignment = field(default_factory=Assignment)
+    assignment: Assignment = _NOT_YET
     victims: list[Victim] = field(default_factory=list)
     status: Status = Status.NOT_NOMINATED
     pending: Pending = Pending.NONE

@@ -7,12 +7,13 @@ that it could displace in turn. Sparing victims afterwards changes shares, so wh
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from fairway.core.admit.contest import Cause, Contest, Victim, fill_back
-from fairway.core.model import PreemptionPolicy, ShareStrategy, Workload
+from fairway.core.model import Cell, PreemptionPolicy, ShareStrategy, Workload
 from fairway.core.quota.node import Node
-from fairway.core.quota.share import LOWEST, dominant_share
+from fairway.core.quota.share import LOWEST, Share, dominant_share
 
 Rank = tuple[float, float]
 
@@ -21,7 +22,6 @@ def fair_victims(contest: Contest) -> list[Victim]:
     candidates = _candidates(contest)
     if not candidates:
         return []
-    contest.sort(candidates)
     strategies = contest.field.settings.share_strategies
     contest.node.add_all(contest.usage)
     fits, victims, retry = _first_round(contest, candidates, strategies[0])
@@ -37,18 +37,37 @@ def fair_victims(contest: Contest) -> list[Victim]:
 
 
 def _candidates(contest: Contest) -> list[Workload]:
+    """Queue by queue, each in the order in which its workloads would be asked to go."""
     rules = contest.queue.preemption
     found: list[Workload] = []
     if rules.within_queue is not PreemptionPolicy.NEVER:
-        held = contest.held_in(contest.node)
-        found += [w for w in held.values() if contest.could_be_victim(w, rules.within_queue)]
+        found += _of_queue(contest, contest.node, rules.within_queue)
     if contest.node.parent is None or rules.reclaim is PreemptionPolicy.NEVER:
         return found
-    for node in contest.field.tree.queues_under(contest.node.root):
-        if node is contest.node or not any(node.borrows_with(cell, 0) for cell in contest.cells):
-            continue
-        found += [w for w in contest.held_in(node).values() if contest.could_be_victim(w, rules.reclaim)]
+    for node in _beyond_quota(contest.node.root, contest.cells):
+        if node is not contest.node:
+            found += _of_queue(contest, node, rules.reclaim)
     return found
+
+
+def _of_queue(contest: Contest, node: Node, policy: PreemptionPolicy) -> list[Workload]:
+    if node.name in contest.field.inactive:
+        return []
+    ledger = contest.field.ledger
+    told = [w for w in ledger.evicted.get(node.name, {}).values() if contest.could_be_victim(w, policy)]
+    contest.sort(told)
+    running = [e[-1] for e in ledger.ranked.get(node.name, ()) if contest.could_be_victim(e[-1], policy)]
+    if contest.field.tenant_rank is not None:
+        contest.sort(running)
+    return told + running
+
+
+def _beyond_quota(cohort: Node, cells: frozenset[Cell]) -> Iterator[Node]:
+    for child in cohort.over_on(cells):
+        if child.is_queue:
+            yield child
+    for child in cohort.children:
+        yield from _beyond_quota(child, cells)
 
 
 def _first_round(
@@ -139,16 +158,31 @@ def _may_displace(contest: Contest, line: FairLine, workload: Workload) -> bool:
 class FairLine:
     """Queues to take victims from, highest share first, walked from the root anew after every victim."""
 
-    __slots__ = ("_contest", "_mine", "_path", "_pruned")
+    __slots__ = ("_children", "_contest", "_mine", "_path", "_pruned", "_queues", "_shares")
 
     def __init__(self, contest: Contest, candidates: list[Workload]) -> None:
         self._contest = contest
         self._path = {id(node) for node in contest.node.path()}
-        self._mine: dict[str, list[Workload]] = {}
+        self._mine: dict[str, deque[Workload]] = {}
         self._pruned: set[int] = set()
+        self._shares: dict[int, Share] = {}
+        self._queues: dict[int, list[Node]] = {}
+        self._children: dict[int, dict[int, Node]] = {}
         for candidate in candidates:
             assert candidate.reservation is not None
-            self._mine.setdefault(candidate.reservation.queue, []).append(candidate)
+            name = candidate.reservation.queue
+            if name not in self._mine:
+                self._mine[name] = deque()
+                self._enter(contest.field.tree.queues[name])
+            self._mine[name].append(candidate)
+
+    def _enter(self, queue: Node) -> None:
+        """Only branches that lead to a candidate are ever walked."""
+        if queue.parent is not None:
+            self._queues.setdefault(id(queue.parent), []).append(queue)
+        for cohort in queue.path():
+            if cohort.parent is not None:
+                self._children.setdefault(id(cohort.parent), {})[id(cohort)] = cohort
 
     def __iter__(self) -> Iterator[Node]:
         own = self._contest.node
@@ -161,12 +195,23 @@ class FairLine:
             node = self._next(root)
             if node is not None:
                 yield node
+                self._forget_shares(node)
+
+    def _forget_shares(self, node: Node) -> None:
+        for changed in (node, *node.path()):
+            self._shares.pop(id(changed), None)
+
+    def _share(self, node: Node) -> Share:
+        share = self._shares.get(id(node))
+        if share is None:
+            share = self._shares[id(node)] = dominant_share(node)
+        return share
 
     def has(self, node: Node) -> bool:
         return bool(self._mine.get(node.name))
 
     def pop(self, node: Node) -> Workload:
-        return self._mine[node.name].pop(0)
+        return self._mine[node.name].popleft()
 
     def drop(self, node: Node) -> None:
         self._pruned.add(id(node))
@@ -198,25 +243,27 @@ class FairLine:
     def _highest_queue(self, cohort: Node) -> tuple[Node | None, Rank]:
         best: Node | None = None
         highest: Rank = LOWEST
-        for node in cohort.queues:
+        for node in self._queues.get(id(cohort), ()):
             if id(node) in self._pruned:
                 continue
-            share = dominant_share(node)
+            share = self._share(node)
             if (not share.borrowing and node is not self._contest.node) or not self.has(node):
                 self._pruned.add(id(node))
-            elif best is None or share.rank > highest:
-                best, highest = node, share.rank
-            elif share.rank == highest and self._goes_first(node, best):
+                continue
+            rank = share.rank
+            if best is None or rank > highest:
+                best, highest = node, rank
+            elif rank == highest and self._goes_first(node, best):
                 best = node
         return best, highest
 
     def _highest_child(self, cohort: Node) -> tuple[Node | None, Rank]:
         best: Node | None = None
         highest: Rank = LOWEST
-        for node in cohort.children:
+        for node in self._children.get(id(cohort), {}).values():
             if id(node) in self._pruned:
                 continue
-            share = dominant_share(node)
+            share = self._share(node)
             if not share.borrowing and id(node) not in self._path:
                 self._pruned.add(id(node))
             elif share.rank >= highest:

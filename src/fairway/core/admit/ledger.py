@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 
-from fairway.core.model import Amounts, Cell, Spot, Workload
+from fairway.core.model import Amounts, Cell, Spot, Time, Workload
 from fairway.core.quota.node import Node
 from fairway.core.quota.tree import QuotaTree
+
+# Lowest priority first, then the youngest: the order in which workloads are asked to make room.
+Ranked = tuple[int, Time, str, str, Workload]
+_JUST_NOW: Time = -(1 << 62)
 
 
 class Ledger:
     """A workload has at most one reservation; adding it again replaces what was there."""
 
-    __slots__ = ("_tree", "by_key", "by_queue")
+    __slots__ = ("_tree", "by_key", "by_queue", "evicted", "ranked")
 
     def __init__(self, tree: QuotaTree) -> None:
         self._tree = tree
         self.by_key: dict[str, Workload] = {}
         self.by_queue: dict[str, dict[str, Workload]] = {}
+        self.ranked: dict[str, list[Ranked]] = {}
+        self.evicted: dict[str, dict[str, Workload]] = {}
 
     def add(self, workload: Workload) -> None:
         reservation = workload.reservation
@@ -27,6 +34,10 @@ class Ledger:
         workload.spot = Spot.RESERVED
         self.by_key[workload.key] = workload
         self.by_queue.setdefault(reservation.queue, {})[workload.key] = workload
+        if workload.evicted:
+            self.evicted.setdefault(reservation.queue, {})[workload.key] = workload
+        else:
+            insort(self.ranked.setdefault(reservation.queue, []), rank(workload))
         node = self._tree.queues.get(reservation.queue)
         if node is not None:
             node.add_all(reservation.usage)
@@ -37,6 +48,7 @@ class Ledger:
             return workload
         reservation = workload.reservation
         del self.by_queue[reservation.queue][key]
+        self._unrank(workload, reservation.queue)
         if workload.spot is Spot.RESERVED:
             workload.spot = Spot.NOWHERE
         node = self._tree.queues.get(reservation.queue)
@@ -44,6 +56,20 @@ class Ledger:
             node.remove_all(reservation.usage)
             node.version += 1
         return workload
+
+    def evict(self, workload: Workload) -> None:
+        """Told to go: it holds its quota until it is gone, and is the first to be counted on."""
+        if workload.evicted or workload.reservation is None:
+            return
+        queue = workload.reservation.queue
+        self._unrank(workload, queue)
+        workload.evicted = True
+        self.evicted.setdefault(queue, {})[workload.key] = workload
+
+    def _unrank(self, workload: Workload, queue: str) -> None:
+        if self.evicted.get(queue, {}).pop(workload.key, None) is None:
+            ranked = self.ranked[queue]
+            del ranked[bisect_left(ranked, rank(workload))]
 
     def empty(self, workload: Workload) -> None:
         """A workload that is being replaced holds nothing any more, but is still there until it has finished."""
@@ -96,3 +122,9 @@ class Ledger:
             for workload in self.of_queue(node.name).values():
                 if workload.reservation is not None and not cells.isdisjoint(workload.reservation.cells):
                     yield workload
+
+
+def rank(workload: Workload) -> Ranked:
+    reservation = workload.reservation
+    since = _JUST_NOW if reservation is None or reservation.since < 0 else -reservation.since
+    return (workload.shape.priority, since, workload.uid, workload.key, workload)

@@ -206,7 +206,12 @@ class Line:
         return self.active_count() + self.parked_count() + len(self.in_flight)
 
     def has_active(self) -> bool:
-        return any(len(lane) for lane in self._active.values())
+        return bool(self._active)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is parked here, so there is nothing to wake."""
+        return not (self._parked or self.held or self.parked_shapes)
 
     def ahead_of(self, workload: Workload) -> int:
         """How many would be tried before this workload if all were woken now."""
@@ -364,6 +369,9 @@ class Line:
 
     def _best(self) -> tuple[_Bucket | None, _HeapEntry | None]:
         rank = self.tenant_rank
+        if rank is None and not self.queue.round_robin:
+            only = self._buckets.get("")
+            return only, self._top(only) if only is not None else None
         best: tuple[float, int, _HeapEntry] | None = None
         found: _Bucket | None = None
         for tenant, bucket in list(self._buckets.items()):

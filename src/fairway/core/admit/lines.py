@@ -98,7 +98,8 @@ class Lines:
     def heads(self, queues: Iterable[str]) -> list[Workload]:
         heads: list[Workload] = []
         for name in queues:
-            workload = self.by_queue[name].pop()
+            line = self.by_queue[name]
+            workload = line.pop() if line.has_active() else None
             if workload is not None:
                 heads.append(workload)
         return heads
@@ -123,7 +124,13 @@ class Lines:
                 continue
             seen.add(id(node.root))
             for member in tree.queues_under(node.root):
-                woken += self.wake_queue(member.name, now)
+                line = self.by_queue.get(member.name)
+                if line is None:
+                    continue
+                if line.is_idle:
+                    line.woken_at = line.pops
+                else:
+                    woken += self.wake_queue(member.name, now)
         return woken
 
     def wake_queue(self, name: str, now: Time) -> int:
@@ -134,7 +141,10 @@ class Lines:
 
     def namespace_matches(self, queue: Queue, namespace: str) -> bool:
         labels = self.namespaces.get(namespace)
-        return labels is not None and queue.namespaces is not None and queue.namespaces.matches(labels)
+        selector = queue.namespaces
+        if labels is None or selector is None:
+            return False
+        return not selector.requirements or selector.matches(labels)
 
     def members(self, tenant: str) -> Iterator[Workload]:
         return (workload for workload in self.waiting.values() if workload.tenant_queue == tenant)

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-from fairway.core.admit.assign import Oracle
 from fairway.core.admit.assignment import Assignment, Possibility
 from fairway.core.admit.classical import classical_victims
 from fairway.core.admit.contest import Contest, Field, Victim
 from fairway.core.admit.fair import fair_victims
-from fairway.core.model import Cell, Queue, Workload
+from fairway.core.model import Amounts, Cell, Queue, Workload
 from fairway.core.quota.node import Node
 
 
-def find_victims(field: Field, workload: Workload, queue: Queue, node: Node, assignment: Assignment) -> list[Victim]:
-    cells, usage = assignment.cells_to_preempt(), assignment.total_usage()
-    return _victims(Contest(field, workload, queue, node, cells, usage))
+class Search:
+    """Searches for one workload while the tree stands still, so an answer found once is not looked for again."""
 
+    __slots__ = ("_field", "_found", "_node", "_queue", "_workload")
 
-def oracle_for(field: Field, workload: Workload, queue: Queue, node: Node) -> Oracle:
-    """Tries preemption for one cell alone, to compare flavors before one is chosen."""
+    def __init__(self, field: Field, workload: Workload, queue: Queue, node: Node) -> None:
+        self._field = field
+        self._workload = workload
+        self._queue = queue
+        self._node = node
+        self._found: list[tuple[frozenset[Cell], Amounts, list[Victim]]] = []
 
-    def simulate(cell: Cell, amount: int) -> tuple[Possibility, int]:
-        contest = Contest(field, workload, queue, node, frozenset((cell,)), {cell: amount})
-        victims = _victims(contest)
+    def victims_for(self, assignment: Assignment) -> list[Victim]:
+        return self._victims(assignment.cells_to_preempt(), assignment.total_usage())[1]
+
+    def simulate(self, cell: Cell, amount: int) -> tuple[Possibility, int]:
+        """Tries preemption for one cell alone, to compare flavors before one is chosen."""
+        contest, victims = self._victims(frozenset((cell,)), {cell: amount})
         if not victims:
-            return Possibility.NO_CANDIDATES, node.lowest_fit(cell, amount)[0]
+            return Possibility.NO_CANDIDATES, self._node.lowest_fit(cell, amount)[0]
         for victim in victims:
             contest.take_out(victim.workload)
-        borrow, _ = node.lowest_fit(cell, amount)
+        borrow, _ = self._node.lowest_fit(cell, amount)
         contest.put_all_back(victims)
-        own = any(v.workload.reservation is not None and v.workload.reservation.queue == node.name for v in victims)
-        return (Possibility.PREEMPT if own else Possibility.RECLAIM), borrow
+        own = self._node.name
+        in_own = any(v.workload.reservation is not None and v.workload.reservation.queue == own for v in victims)
+        return (Possibility.PREEMPT if in_own else Possibility.RECLAIM), borrow
 
-    return simulate
+    def _victims(self, cells: frozenset[Cell], usage: Amounts) -> tuple[Contest, list[Victim]]:
+        contest = Contest(self._field, self._workload, self._queue, self._node, cells, usage)
+        for known_cells, known_usage, known in self._found:
+            if known_cells == cells and known_usage == usage:
+                return contest, list(known)
+        find = fair_victims if self._field.settings.fair_sharing else classical_victims
+        victims = find(contest)
+        self._found.append((cells, usage, victims))
+        return contest, list(victims)
 
 
-def _victims(contest: Contest) -> list[Victim]:
-    return fair_victims(contest) if contest.field.settings.fair_sharing else classical_victims(contest)
+def find_victims(field: Field, workload: Workload, queue: Queue, node: Node, assignment: Assignment) -> list[Victim]:
+    return Search(field, workload, queue, node).victims_for(assignment)

@@ -14,14 +14,17 @@ from fairway.core.admit.contest import Field
 from fairway.core.admit.ledger import Ledger
 from fairway.core.admit.lines import Lines, QueueMissing
 from fairway.core.admit.readiness import Check, Readiness, readiness
+from fairway.core.admit.recipe import Recipe, recipe_for
 from fairway.core.admit.usage import UsageLedger
-from fairway.core.model import Cohort, Flavor, Queue, Settings, StopPolicy, TenantQueue, Time, Workload
+from fairway.core.model import Cohort, Flavor, Queue, Settings, Shape, StopPolicy, TenantQueue, Time, Workload
 from fairway.core.quota.node import Node
 from fairway.core.quota.tree import QuotaTree
 
 
 class AdmitState:
     __slots__ = (
+        "_recipes",
+        "_to_wake",
         "checks",
         "cycle",
         "dirty",
@@ -57,9 +60,12 @@ class AdmitState:
         self.progress: dict[str, ScanProgress] = {}
         self.cycle = 0
         self.dirty: dict[str, None] = {}
+        self._to_wake: dict[str, None] = {}
+        self._recipes: dict[tuple[str, Shape], Recipe | None] = {}
 
     def put_queue(self, queue: Queue, now: Time) -> None:
         known = queue.name in self.queues
+        self._recipes.clear()
         self.queues[queue.name] = queue
         node = self.tree.put_queue(queue)
         if not known:
@@ -68,7 +74,7 @@ class AdmitState:
         node.version += 1
         self.lines.put_queue(queue, now)
         self._refresh(queue.name)
-        self.wake((queue.name,), now)
+        self.wake((queue.name,))
 
     def remove_queue(self, name: str, now: Time) -> None:
         node = self.tree.queues.get(name)
@@ -79,7 +85,7 @@ class AdmitState:
         self.ready.pop(name, None)
         self.inactive.discard(name)
         self.dirty.pop(name, None)
-        self.wake((other for other in beside if other != name), now)
+        self.wake(other for other in beside if other != name)
 
     def put_cohort(self, cohort: Cohort, now: Time) -> None:
         self._restructured(self.tree.put_cohort(cohort), now)
@@ -90,7 +96,7 @@ class AdmitState:
             members = [member.name for member in self.tree.queues_under(node)]
             self.tree.remove_cohort(name)
             self._recheck_cycles()
-            self.wake(members, now)
+            self.wake(members)
 
     def put_flavor(self, flavor: Flavor, now: Time) -> None:
         self.flavors[flavor.name] = flavor
@@ -111,7 +117,7 @@ class AdmitState:
     def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
         self.usage.set_weight(tenant.key, tenant.weight)
         self.lines.put_tenant(tenant, now)
-        self.wake((tenant.queue,), now)
+        self.wake((tenant.queue,))
 
     def remove_tenant(self, key: str) -> None:
         self.usage.forget(key)
@@ -139,7 +145,7 @@ class AdmitState:
         self.unready.discard(key)
         if workload is not None and workload.reservation is not None:
             self.usage.drop_penalty(workload.tenant_queue, key)
-            self.wake((workload.reservation.queue,), now)
+            self.wake((workload.reservation.queue,))
         return workload
 
     def remove(self, key: str, now: Time) -> None:
@@ -173,11 +179,24 @@ class AdmitState:
         if workload is not None and workload.reservation is not None and workload.reservation.admitted:
             self.usage.settle(workload.tenant_queue, key)
 
-    def wake(self, queues: Iterable[str], now: Time) -> int:
-        names = [name for name in queues if name in self.tree.queues]
-        for name in names:
-            self.dirty[name] = None
-        return self.lines.wake(self.tree, names, now)
+    def wake(self, queues: Iterable[str]) -> None:
+        """Quota may have come free there. What waits is woken at the next decision, once for all that happened."""
+        for name in queues:
+            if name in self.tree.queues:
+                self._to_wake[name] = None
+                self.dirty[name] = None
+
+    def flush(self, now: Time) -> int:
+        names, self._to_wake = self._to_wake, {}
+        return self.lines.wake(self.tree, names, now) if names else 0
+
+    def recipe(self, queue: Queue, shape: Shape) -> Recipe | None:
+        key = (queue.name, shape)
+        try:
+            return self._recipes[key]
+        except KeyError:
+            found = self._recipes[key] = recipe_for(shape, queue, self.flavors, self.settings)
+            return found
 
     def is_active(self, queue: str) -> bool:
         return queue in self.queues and queue not in self.inactive
@@ -194,7 +213,7 @@ class AdmitState:
         for above in (node, *(() if node.name in self.tree.cyclic else node.path())):
             above.version += 1
         self._recheck_cycles()
-        self.wake([member.name for member in self._members(node)], now)
+        self.wake([member.name for member in self._members(node)])
 
     def _members(self, node: Node) -> list[Node]:
         if node.name in self.tree.cyclic:
@@ -206,9 +225,10 @@ class AdmitState:
             self._refresh(name)
 
     def _refresh_all(self, now: Time) -> None:
+        self._recipes.clear()
         for name in self.queues:
             self._refresh(name)
-        self.wake(list(self.queues), now)
+        self.wake(list(self.queues))
 
     def _refresh(self, name: str) -> None:
         ready = readiness(

@@ -74,9 +74,10 @@ def dominant_share(node: Node, extra: Mapping[Cell, int] = _NOTHING) -> Share:
 
 def lendable_to(node: Node, resource: str) -> int:
     """All that the tree could ever give to this node of a resource, over all flavors."""
-    suffix = "/" + resource
-    return sum(
-        node.potential(cell)
-        for cell in node.root.subtree
-        if cell.endswith(suffix) and cell.partition("/")[2] == resource
-    )
+    known = node.lendable
+    if known is None:
+        known = node.lendable = {}
+        for cell in node.root.subtree:
+            name = cell.partition("/")[2]
+            known[name] = known.get(name, 0) + node.potential(cell)
+    return known.get(resource, 0)

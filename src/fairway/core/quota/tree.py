@@ -58,6 +58,7 @@ class QuotaTree:
     def set_quotas(self, node: Node, quotas: Mapping[Cell, Quota]) -> None:
         node.own = quotas
         self._refresh_up(node)
+        self._forget_lendable(node)
 
     def ancestors(self, cohort: str) -> list[str]:
         """The cohort and what is above it, nearest first; nothing for a cohort that is not there."""
@@ -102,6 +103,19 @@ class QuotaTree:
             self._refresh_up(old)
             self._forget_if_unused(old)
         self._reroot(node)
+        self._forget_lendable(old)
+        self._forget_lendable(node)
+
+    def _forget_lendable(self, node: Node | None) -> None:
+        """What a tree could lend follows from its quotas alone: keep it until they change."""
+        if node is None or self._hangs_in_cycle(node):
+            return
+        pending = [node.root]
+        while pending:
+            current = pending.pop()
+            current.lendable = None
+            pending.extend(current.children)
+            pending.extend(current.queues)
 
     def _forget_if_unused(self, node: Node) -> None:
         if node.name in self._defined or node.queues or node.children:
