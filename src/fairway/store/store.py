@@ -383,6 +383,8 @@ class Store:
                 await asyncio.sleep(_REOPEN_SECONDS)
             else:
                 self._broken = None
+                if batch.rows:
+                    return state.revision >= max(row.record.revision for row in batch.rows)
                 return state.number >= batch.number
 
     def _abandon(self, pending: Pending | None, error: Exception) -> None:
