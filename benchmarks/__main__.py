@@ -67,30 +67,23 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def table(title: str, results: list[Result]) -> Table:
-    drawn = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    drawn.add_column("")
-    drawn.add_column("measured", justify="right")
-    drawn.add_column("")
-    drawn.add_column("beside it", justify="right")
-    drawn.add_column("")
-    drawn.add_column("ratio", justify="right")
-    drawn.add_column("aim", justify="right")
-    drawn.add_column("")
+def table(results: list[Result]) -> Table:
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    columns = ("", "measured", "", "cpu µs", "beside it", "", "ratio", "aim", "")
+    for column, justify in zip(columns, "lrlrrlrrl", strict=True):
+        drawn.add_column(column, justify="right" if justify == "r" else "left", no_wrap=True)
     for result in results:
-        ratio = "" if result.ratio is None else f"{result.ratio:.0%}" if result.ratio < 10 else f"{result.ratio:.0f}×"
         drawn.add_row(
             result.name,
             number(result.value),
             Text(result.unit, "dim"),
+            "" if result.cpu_us is None else number(result.cpu_us),
             "" if result.probe_value is None else number(result.probe_value),
             Text(result.probe, "dim"),
-            ratio,
+            "" if result.ratio is None else f"{result.ratio:.0%}" if result.ratio < 10 else f"{result.ratio:.0f} ×",
             _aim(result),
             {True: Text("reached", "green"), False: Text("missed", "red"), None: Text("")}[result.met],
         )
-        if result.note:
-            drawn.add_row(Text(f"  {result.note}", "dim italic"))
     return drawn
 
 
@@ -116,7 +109,7 @@ def main() -> None:
         "--quick", action="store_true", help="fewer and shorter rounds: to see that it works, not to compare"
     )
     arguments = parser.parse_args()
-    console, facts, answers = Console(stderr=arguments.json), machine(), {}
+    console, facts, answers = Console(stderr=arguments.json, width=None if sys.stdout.isatty() else 140), machine(), {}
     console.print("   ".join(f"[dim]{name}[/dim] {value}" for name, value in facts.items()), soft_wrap=True)
     for name in chosen(arguments.names):
         question, run = question_of(name)
@@ -125,8 +118,10 @@ def main() -> None:
             gc.collect()
             results = run(arguments.quick)
         answers[name] = results
-        console.print()
-        console.print(table(f"{question}  [dim]{time.perf_counter() - start:.0f} s[/dim]", results))
+        console.print(f"\n[bold]{question}[/bold]  [dim]{time.perf_counter() - start:.0f} s[/dim]")
+        console.print(table(results))
+        for note in dict.fromkeys(f"{result.name}: {result.note}" for result in results if result.note):
+            console.print(Text(f"  {note}", "dim italic"))
     if arguments.json:
         report = {"machine": facts, "results": {name: [r.as_json() for r in of] for name, of in answers.items()}}
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
