@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import sqlite3
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from fairway.store.log import Batch, Row, State, StoreBroken, StoreError, StoreFull, StreamRow
+from fairway.store.pool import Pool
 from fairway.store.record import Record
 
 FORMAT = 1
@@ -105,29 +105,31 @@ class SqliteLog:
         return db
 
     def rows(self) -> Iterator[Row]:
-        intern = sys.intern
+        pool = Pool()
+        one, each, few = pool.one, pool.each, pool.few
         with self._explained():
             for revision, flags, bucket, path, head, value in self._connection.execute(_SQL["rows"]):
                 if head == _EMPTY_HEAD:
-                    record = Record(intern(bucket), path, revision, value or b"")
+                    record = Record(one(bucket), path, revision, value or b"")
                 else:
                     labels, owners, fields, writers = _decode_head(head)
                     record = Record(
-                        intern(bucket),
+                        one(bucket),
                         path,
                         revision,
                         value or b"",
-                        share(labels),
-                        tuple(owners),
-                        tuple(map(intern, fields)),
-                        intern(writers),
+                        each(labels),
+                        few(owners),
+                        few(fields),
+                        one(writers),
                     )
                 yield Row(record, bool(flags & _DELETED), bool(flags & _VOLATILE))
 
     def streams(self) -> Iterator[StreamRow]:
+        one = Pool().one
         with self._explained():
             for stream, sequence, data in self._connection.execute(_SQL["streams"]):
-                yield StreamRow(sys.intern(stream), sequence, data)
+                yield StreamRow(one(stream), sequence, data)
 
     def write(self, batch: Batch) -> None:
         with self._explained():
@@ -219,14 +221,6 @@ class SqliteLog:
             raise StoreBroken(
                 f"{self.path} holds a row that cannot be read ({error}); restore it from a backup, or move it away to start with an empty space"
             ) from None
-
-
-def share(labels: list[str]) -> tuple[str, ...]:
-    """Labels with their keys interned and equal values stored once: most of an object's overhead is here."""
-    seen: dict[str, str] = {}
-    return tuple(
-        sys.intern(text) if index % 2 == 0 else seen.setdefault(text, text) for index, text in enumerate(labels)
-    )
 
 
 @cache
