@@ -151,7 +151,7 @@ def test_closing_while_writers_keep_coming_ends_and_keeps_what_was_acknowledged(
 
         watch = store.watch("things", store.revision)
         writers = [asyncio.ensure_future(write(number)) for number in range(8)]
-        seen = {event.record.path for event in await watch.next()}
+        seen = {event.record.path for event in await asyncio.wait_for(watch.next(), 30)}
         await asyncio.wait_for(asyncio.gather(store.close(), store.close()), 5)
         for outcome in await asyncio.gather(*writers, return_exceptions=True):
             assert isinstance(outcome, StoreBroken)

@@ -49,7 +49,7 @@ class Batch(msgspec.Struct):
     ceiling: int
     """No revision at or above it was ever given out; the next start begins there. 0: as it was."""
     number: int
-    """One more than that of the last commit: how a commit in doubt is found again."""
+    """More than that of the last commit: how a commit in doubt that has no rows is found again."""
     volatile: list[str]
     """Buckets that hold volatile records from now on."""
 
@@ -80,7 +80,8 @@ class Log(Protocol):
     def streams(self) -> Iterable[StreamRow]: ...
 
     def write(self, batch: Batch) -> None:
-        """Durable when it returns. StoreFull: nothing of the batch is there. Any other error: `open` will tell by the number."""
+        """Durable when it returns. StoreFull: nothing of the batch is there. Any other error: `open` will tell, by the newest
+        revision, or by the number of a batch without rows."""
         ...
 
     def tidy(self) -> None:

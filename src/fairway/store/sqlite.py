@@ -10,18 +10,19 @@ import contextlib
 import os
 import re
 import sqlite3
-import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from fairway.store.log import Batch, Row, State, StoreBroken, StoreError, StoreFull, StreamRow
+from fairway.store.pool import Pool
 from fairway.store.record import Record
 
 FORMAT = 1
 APPLICATION_ID = 0x46574159  # "FWAY"
-_ROWS_PER_STATEMENT = (256, 64, 16, 4, 1)
+_ROWS_PER_STATEMENT = 128
 _WAL_BYTES_MAX = 64 << 20
 _DELETED, _VOLATILE = 1, 2
 
@@ -42,11 +43,6 @@ class SqliteLog:
         self.path = path
         self._wal = f"{path}-wal"
         self._db: sqlite3.Connection | None = None
-        self._inserts = {
-            count: "INSERT INTO log (revision, flags, bucket, path, head, value) VALUES "
-            + ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
-            for count in _ROWS_PER_STATEMENT
-        }
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -70,7 +66,11 @@ class SqliteLog:
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
-            self.path, isolation_level=None, check_same_thread=False, timeout=0.5, cached_statements=64
+            self.path,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=0.5,
+            cached_statements=_ROWS_PER_STATEMENT + 32,
         )
         try:
             application = db.execute("PRAGMA application_id").fetchone()[0]
@@ -105,29 +105,31 @@ class SqliteLog:
         return db
 
     def rows(self) -> Iterator[Row]:
-        intern = sys.intern
+        pool = Pool()
+        one, each, few = pool.one, pool.each, pool.few
         with self._explained():
             for revision, flags, bucket, path, head, value in self._connection.execute(_SQL["rows"]):
                 if head == _EMPTY_HEAD:
-                    record = Record(intern(bucket), path, revision, value or b"")
+                    record = Record(one(bucket), path, revision, value or b"")
                 else:
                     labels, owners, fields, writers = _decode_head(head)
                     record = Record(
-                        intern(bucket),
+                        one(bucket),
                         path,
                         revision,
                         value or b"",
-                        share(labels),
-                        tuple(owners),
-                        tuple(map(intern, fields)),
-                        intern(writers),
+                        each(labels),
+                        few(owners),
+                        few(fields),
+                        one(writers),
                     )
                 yield Row(record, bool(flags & _DELETED), bool(flags & _VOLATILE))
 
     def streams(self) -> Iterator[StreamRow]:
+        one = Pool().one
         with self._explained():
             for stream, sequence, data in self._connection.execute(_SQL["streams"]):
-                yield StreamRow(sys.intern(stream), sequence, data)
+                yield StreamRow(one(stream), sequence, data)
 
     def write(self, batch: Batch) -> None:
         with self._explained():
@@ -147,7 +149,8 @@ class SqliteLog:
                     db.execute(_SQL["set_mark"], ("mark", batch.mark))
                 if batch.ceiling:
                     db.execute(_SQL["set_mark"], ("ceiling", batch.ceiling))
-                db.execute(_SQL["set_mark"], ("number", batch.number))
+                if not batch.rows:
+                    db.execute(_SQL["set_mark"], ("number", batch.number))
                 db.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
@@ -157,27 +160,25 @@ class SqliteLog:
         self._checkpoint(_WAL_BYTES_MAX)
 
     def _insert(self, db: sqlite3.Connection, rows: list[Row]) -> None:
-        start = 0
-        for count in _ROWS_PER_STATEMENT:
-            while len(rows) - start >= count:
-                values: list[object] = []
-                for row in rows[start : start + count]:
-                    record = row.record
-                    head = (
-                        _encode_head((record.labels, record.owners, record.fields, record.writers))
-                        if record.labels or record.owners or record.fields or record.writers
-                        else _EMPTY_HEAD
-                    )
-                    values += (
-                        record.revision,
-                        row.deleted * _DELETED | row.volatile * _VOLATILE,
-                        record.bucket,
-                        record.path,
-                        head,
-                        None if row.deleted else record.value,
-                    )
-                db.execute(self._inserts[count], values)
-                start += count
+        for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+            part = rows[start : start + _ROWS_PER_STATEMENT]
+            values: list[object] = []
+            for row in part:
+                record = row.record
+                head = (
+                    _encode_head((record.labels, record.owners, record.fields, record.writers))
+                    if record.labels or record.owners or record.fields or record.writers
+                    else _EMPTY_HEAD
+                )
+                values += (
+                    record.revision,
+                    row.deleted * _DELETED | row.volatile * _VOLATILE,
+                    record.bucket,
+                    record.path,
+                    head,
+                    None if row.deleted else record.value,
+                )
+            db.execute(_insert_sql(len(part)), values)
 
     def tidy(self) -> None:
         """Move the write-ahead log into the database while nobody waits for a commit."""
@@ -222,9 +223,7 @@ class SqliteLog:
             ) from None
 
 
-def share(labels: list[str]) -> tuple[str, ...]:
-    """Labels with their keys interned and equal values stored once: most of an object's overhead is here."""
-    seen: dict[str, str] = {}
-    return tuple(
-        sys.intern(text) if index % 2 == 0 else seen.setdefault(text, text) for index, text in enumerate(labels)
-    )
+@cache
+def _insert_sql(count: int) -> str:
+    text: str = _SQL["insert"]
+    return text.rstrip(";\n") + ", (?, ?, ?, ?, ?, ?)" * (count - 1)

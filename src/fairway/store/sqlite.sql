@@ -30,6 +30,10 @@ CREATE TABLE IF NOT EXISTS trimmed (
 -- Everything, oldest first: the state is what is left after the last row of each path.
 SELECT revision, flags, bucket, path, head, value FROM log ORDER BY revision;
 
+-- name: insert
+-- Several rows at once: the placeholders of one row are repeated.
+INSERT INTO log (revision, flags, bucket, path, head, value) VALUES (?, ?, ?, ?, ?, ?);
+
 -- name: streams
 SELECT stream, sequence, data FROM stream ORDER BY stream, sequence;
 

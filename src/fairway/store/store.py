@@ -19,6 +19,7 @@ from fairway.store.bucket import Bucket
 from fairway.store.history import History
 from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StoreFull, StreamRow
 from fairway.store.pending import Pending, Staged
+from fairway.store.pool import Pool
 from fairway.store.record import (
     ABSENT,
     ANY,
@@ -63,6 +64,7 @@ class Store:
         self._stream_next: dict[str, int] = {}
         self._staged: dict[tuple[str, str], Event] = {}
         self._volatile: set[str] = set()
+        self._pool = Pool()
         self._next = 1
         self._ceiling = 1
         self._ceiling_wanted = 0
@@ -251,7 +253,9 @@ class Store:
         if isinstance(op, Put):
             revision = self._take_revision()
             value = stamp(op.value, revision)
-            record = Record(op.bucket, op.path, revision, value, op.labels, op.owners, op.fields, op.writers)
+            pool = self._pool
+            labels, owners, fields = pool.each(op.labels), pool.few(op.owners), pool.few(op.fields)
+            record = Record(op.bucket, op.path, revision, value, labels, owners, fields, pool.one(op.writers))
             return Event(record, previous)
         if isinstance(op, Delete):
             assert previous is not None
@@ -383,6 +387,8 @@ class Store:
                 await asyncio.sleep(_REOPEN_SECONDS)
             else:
                 self._broken = None
+                if batch.rows:
+                    return state.revision >= max(row.record.revision for row in batch.rows)
                 return state.number >= batch.number
 
     def _abandon(self, pending: Pending | None, error: Exception) -> None:
