@@ -18,10 +18,12 @@ ALLOWED = {
     "store": {"store", "runtime"},
     "api": {"api", "kinds", "store", "runtime", "core"},
     "server": {"server", "api", "kinds", "store", "runtime", "core"},
-    "control": {"control", "api", "kinds", "runtime", "core"},
+    "control": {"control", "api", "kinds", "runtime", "core", "engines"},
+    "engines": {"engines", "runtime"},
     "sim": {"sim", "core", "control", "kinds", "runtime"},
-    "cli": {"cli", "node", "sim", "server", "api", "kinds", "store", "runtime", "core", "control"},
-    "node": {"node", "server", "api", "kinds", "store", "runtime", "core", "control"},
+    "cli": {"cli", "engines", "sdk", "node", "sim", "server", "api", "kinds", "store", "runtime", "core", "control"},
+    "sdk": {"sdk", "api", "kinds", "runtime"},
+    "node": {"node", "engines", "server", "api", "kinds", "store", "runtime", "core", "control"},
 }
 
 # Doors to the world outside: time, chance, threads, sockets, processes.
@@ -41,7 +43,7 @@ WORLD = {
     "http.client",
     "sqlite3",
 }
-WORLDLY_ROOMS = {"runtime", "cli"}
+WORLDLY_ROOMS = {"runtime", "cli", "engines", "sdk"}
 ADAPTERS = {"store/sqlite.py": {"sqlite3"}}
 NOW = {("datetime", "now"), ("datetime", "utcnow"), ("date", "today"), ("loop", "run_in_executor")}
 
