@@ -24,7 +24,8 @@ def job_status(job: Json, _moment: Moment | None = None) -> str:
     for kind in ("Suspended", "FailureTarget", "SuccessCriteriaMet"):
         if truth(conditions, kind):
             return kind
-    return "Running"
+    # Asked to wait, and nobody has said so in its status yet.
+    return "Suspended" if at(job, "spec.suspend") is True else "Running"
 
 
 def _completions(job: Json, _moment: Moment) -> str:
