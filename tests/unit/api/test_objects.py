@@ -111,6 +111,21 @@ def test_a_new_object_gets_identity_defaults_and_a_revision() -> None:
     run(body)
 
 
+def test_a_new_pod_is_pending_whatever_its_writer_says() -> None:
+    async def body(world: World) -> None:
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "default"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+            "status": {"phase": "Running"},
+        }
+        created = (await world.client.create(Resource("", "v1", "pods"), pod)).json()
+        assert created["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
+
+    run(body)
+
+
 def test_generated_names_are_new_every_time() -> None:
     async def body(world: World) -> None:
         names = {(await world.client.create(JOBS, job(generateName="run-"))).meta.name for _ in range(50)}

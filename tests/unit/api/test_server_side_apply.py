@@ -445,3 +445,20 @@ def _empty(obj: Any, path: tuple[str, ...]) -> bool:
     for element in path:
         obj = obj[element[2:]] if isinstance(obj, dict) else next(i for i in obj if f'"{i["name"]}"' in element)
     return not obj
+
+
+def test_what_kubectl_applied_from_the_client_side_is_its_configuration_and_not_what_the_server_filled_in() -> None:
+    config = thing({"annotations": {}}, replicas=1)
+    annotations = {"annotations": {ssa.LAST_APPLIED: json.dumps(config)}}
+    live = thing({"labels": {"made": "by-the-server"}, **annotations}, replicas=1, paused=False)
+    kubectl = Writer("kubectl-client-side-apply", "Update", V1, "t1")
+    own = {
+        "f:metadata": {"f:annotations": {".": {}, f"f:{ssa.LAST_APPLIED}": {}}},
+        "f:spec": {"f:replicas": {}},
+    }
+    alone = ssa.synthesize(live, [kubectl], NODE)
+    assert [(entry["manager"], entry["fieldsV1"]) for entry in alone] == [(kubectl.manager, own)]
+    beside = ssa.synthesize(live, [kubectl, Writer("other", "Update", V1, "t2")], NODE)
+    assert [entry["manager"] for entry in beside] == [kubectl.manager, "other"]
+    assert beside[0]["fieldsV1"] == own
+    assert beside[1]["fieldsV1"]["f:spec"] == {".": {}, "f:paused": {}}

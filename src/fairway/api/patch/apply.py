@@ -24,8 +24,10 @@ Operation = Literal["Apply", "Update"]
 BEFORE_FIRST_APPLY = "before-first-apply"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KUBECTL = "kubectl"
+_CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
 _METADATA: FieldSet = {"f:metadata": {".": {}}}
 """Stays whatever anybody gives up: the object's identity is in it."""
+_LAST_APPLIED_FIELD: FieldSet = {"f:metadata": {"f:annotations": {f"f:{LAST_APPLIED}": {}}}}
 
 
 class Writer(NamedTuple):
@@ -225,20 +227,29 @@ def synthesize(
     """Entries for an object of which only the writers are known.
 
     Status goes to the last who wrote it by its subresource, the rest to the last who wrote the object itself. What has no known writer
-    goes to `before-first-apply`, in the version and at the time given here.
+    goes to `before-first-apply`, in the version and at the time given here. Of a client-side applier more is known: its configuration.
+    It owns that and nothing else, or kubectl, which hands all it owned to the server-side applier, would take away what the server filled in.
     """
     main = status = Writer(BEFORE_FIRST_APPLY, "Update", api_version or obj.get("apiVersion", ""), time)
+    client_side: Writer | None = None
     has_status_writer = False
     for writer in writers:
         if writer.subresource == "status":
             status, has_status_writer = writer, True
         else:
             main = writer
+        if writer.manager == _CLIENT_SIDE_APPLY:
+            client_side = writer
     fields = structure.fields(obj, node, every=True)
     shares = {main: fields}
     if has_status_writer and "f:status" in fields:
         shares = {main: {name: below for name, below in fields.items() if name != "f:status"}}
         shares[status] = {"f:status": fields["f:status"]}
+    if client_side and (configured := _client_side_applied(obj, client_side.api_version, node)):
+        configured = fieldset.union(configured, _LAST_APPLIED_FIELD)
+        if client_side != main:
+            shares[main] = fieldset.difference(shares[main], configured)
+        shares[client_side] = configured
     return render([Entry(*writer, fields=share) for writer, share in shares.items() if share])
 
 
