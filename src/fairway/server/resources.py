@@ -22,6 +22,7 @@ from fairway.server.negotiate import JSON, YAML, Accepted
 from fairway.server.options import (
     check_list_options,
     delete_options,
+    include_object,
     resource_version,
     selection,
     whole_number,
@@ -90,7 +91,7 @@ class Resources:
                 page.records,
                 self.space.clock,
                 version=accepted.version,
-                include=request.query.get("includeObject") or "Metadata",
+                include=include_object(request),
                 revision=page.revision,
                 resume=page.resume,
                 remaining=page.remaining,
@@ -225,7 +226,7 @@ class Resources:
 
     def _shaped(self, request: Request, target: Target, record: Record, accepted: Accepted) -> bytes:
         if accepted.shape == "Table":
-            include = request.query.get("includeObject") or "Metadata"
+            include = include_object(request)
             return tables.table(
                 target, [record], self.space.clock, version=accepted.version, include=include, revision=record.revision
             )
