@@ -105,7 +105,7 @@ def _whole(value: Any, name: str) -> int:
     except (TypeError, ValueError):
         raise bad_request(f"{name}: {value!r} is not a whole number") from None
     if number < 0 or number > 2**62:
-        raise bad_request(f"{name}: {value} must be a whole number of zero or more")
+        raise bad_request(f"{name}: {value} must be a whole number, zero or more and less than 2^62")
     return number
 
 
