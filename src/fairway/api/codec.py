@@ -14,7 +14,8 @@ import msgspec
 from msgspec import UNSET
 
 from fairway.api.errors import bad_request, invalid
-from fairway.kinds.check import check
+from fairway.kinds import schema
+from fairway.kinds.check import DEPTH_MAX, check, deeper_than, json_type
 from fairway.kinds.defaults import fill
 from fairway.kinds.errors import ErrorType
 from fairway.kinds.kind import Kind, Version, convert, decode
@@ -38,14 +39,34 @@ def read(kind: Kind, version: Version, body: Body, strictness: Strictness = "War
             pass
         else:
             _check_type(kind, version, obj.api_version, obj.kind)
+            if _open_ended(version.type) and deeper_than(parse(body) if isinstance(body, bytes) else body, DEPTH_MAX):
+                raise bad_request(f"the body is nested deeper than {DEPTH_MAX} levels")
             return obj, []
     return _read_carefully(kind, version, body, strictness)
+
+
+@cache
+def _open_ended(struct: type[Object]) -> bool:
+    """Whether objects of a type may hold JSON of any shape (beside managed fields), so that only its text bounds how deep it is."""
+    seen: set[int] = set()
+    nodes = [schema.of(struct)]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.type == "any" or node.preserve_unknown:
+            return True
+        nodes += [child for name, child in node.fields.items() if name != "managedFields"]
+        if node.item is not None:
+            nodes.append(node.item)
+    return False
 
 
 def _read_carefully(kind: Kind, version: Version, body: Body, strictness: Strictness) -> tuple[Object, list[str]]:
     value = parse(body) if isinstance(body, bytes) else body
     if not isinstance(value, dict):
-        raise bad_request(f"the body must be an object of kind {kind.name}, not {type(value).__name__}")
+        raise bad_request(f"the body must be an object of kind {kind.name}, not {json_type(value)}")
     _check_type(kind, version, value.get("apiVersion"), value.get("kind"))
     clean, found = check(value, version.node)
     refused = f'{kind.name} in version "{version.name}" cannot be handled as a {kind.name}: '
@@ -75,6 +96,8 @@ def parse(body: bytes) -> Any:
         raise bad_request("the body is nested too deeply to be an object") from None
     except msgspec.DecodeError as error:
         raise bad_request(f"the body is not valid JSON: {error}") from None
+    except UnicodeDecodeError:
+        raise bad_request("the body is not valid JSON: a text in it is not UTF-8") from None
 
 
 def _check_type(kind: Kind, version: Version, api_version: Any, name: Any) -> None:

@@ -56,6 +56,12 @@ def not_found(kind: Kind, name: str) -> ApiError:
     return ApiError(404, "NotFound", f'{kind.bucket} "{name}" not found', details=_about(kind, name))
 
 
+def no_subresource(kind: Kind, name: str) -> ApiError:
+    return ApiError(
+        404, "NotFound", f"{kind.bucket} has no {name}: the objects of this kind are written whole", details={}
+    )
+
+
 def already_exists(kind: Kind, name: str) -> ApiError:
     return ApiError(409, "AlreadyExists", f'{kind.bucket} "{name}" already exists', details=_about(kind, name))
 

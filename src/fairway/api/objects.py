@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from fairway.api import codec, managed, metadata
 from fairway.api.codec import Body
-from fairway.api.errors import ApiError, already_exists, bad_request, conflict, invalid, not_found
+from fairway.api.errors import ApiError, already_exists, bad_request, conflict, invalid, no_subresource, not_found
 from fairway.api.request import Admission, DeleteOptions, Operation, Options, Target, Write
 from fairway.kinds.kind import Kind
 from fairway.kinds.meta import ManagedFieldsEntry
@@ -185,6 +185,8 @@ class Objects:
         return record
 
     def update(self, target: Target, body: Body, options: Options) -> Write:
+        if target.subresource and target.subresource not in target.kind.subresources:
+            raise no_subresource(target.kind, target.subresource)
         record = self.latest(target)
         obj, warnings = codec.read(target.kind, target.version, body, options.strictness)
         return self.replace(target, record, obj, options, warnings)

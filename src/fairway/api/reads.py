@@ -69,6 +69,9 @@ class Change:
     record: Record
 
 
+_CURSOR = "fairway/v1"
+
+
 class _Resume(msgspec.Struct, rename={"version": "v", "revision": "rv", "after": "start"}):
     version: str
     revision: int
@@ -107,7 +110,7 @@ class Reads:
         if resume:
             cursor = self._read_cursor(resume)
             revision, after = cursor.revision, cursor.after
-            if revision < bucket.floor:
+            if not bucket.floor <= revision <= self.store.revision:
                 raise expired(
                     "The provided continue parameter is too old to display a consistent list result; start again without it"
                 )
@@ -136,13 +139,14 @@ class Reads:
             yield Change("ADDED", record)
 
     def _write_cursor(self, revision: int, after: str) -> str:
-        return (
-            base64.urlsafe_b64encode(msgspec.json.encode(_Resume("fairway/v1", revision, after))).decode().rstrip("=")
-        )
+        return base64.urlsafe_b64encode(msgspec.json.encode(_Resume(_CURSOR, revision, after))).decode().rstrip("=")
 
     def _read_cursor(self, token: str) -> _Resume:
         try:
-            return self._cursor.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+            cursor = self._cursor.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+            if cursor.version != _CURSOR:
+                raise ValueError(cursor.version)
+            return cursor
         except (ValueError, msgspec.MsgspecError):
             raise bad_request(
                 "invalid continue token: take it as it was returned by the list before, or start again without it"

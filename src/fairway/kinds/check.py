@@ -51,11 +51,34 @@ def _walk(value: Any, node: Node, path: str, found: Findings, depth: int) -> Any
         value = _walk_mapping(value, node, path, found, depth)
     elif node.type == "list":
         value = _walk_list(value, node, path, found, depth)
-    elif node.type != "any":
+    elif node.type == "any":
+        _check_depth(value, path, found, depth)
+    else:
         value = _walk_scalar(value, node, path, found)
     if node.values:
         found.errors += value_errors(value, node.values, path)
     return value
+
+
+def _check_depth(value: Any, path: str, found: Findings, depth: int) -> None:
+    if deeper_than(value, DEPTH_MAX - depth):
+        found.errors.append(invalid(path[:80], "...", f"nested deeper than {DEPTH_MAX} levels"))
+
+
+def deeper_than(value: Any, levels: int) -> bool:
+    """Whether a JSON value has objects and lists within each other beyond that; found without recursion of our own."""
+    layer = [value]
+    for _ in range(levels + 1):
+        inner: list[Any] = []
+        for each in layer:
+            if isinstance(each, dict):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        if not inner:
+            return False
+        layer = inner
+    return True
 
 
 def _walk_mapping(value: Any, node: Node, path: str, found: Findings, depth: int) -> Any:
@@ -68,6 +91,7 @@ def _walk_mapping(value: Any, node: Node, path: str, found: Findings, depth: int
         inner = _join(path, name, node.type == "map")
         if child is None:
             if node.preserve_unknown:
+                _check_depth(member, inner, found, depth + 1)
                 clean[name] = member
             else:
                 found.unknown.append(inner)
@@ -145,11 +169,15 @@ def _check_text(value: str, node: Node, path: str, found: Findings) -> None:
 
 def _check_range(value: float, node: Node, path: str, found: Findings) -> None:
     if node.minimum is not None and value < node.minimum:
-        found.errors.append(invalid(path, value, f"must be greater than or equal to {node.minimum:g}"))
+        found.errors.append(invalid(path, value, f"must be greater than or equal to {_shown(node.minimum)}"))
     if node.maximum is not None and value > node.maximum:
-        found.errors.append(invalid(path, value, f"must be less than or equal to {node.maximum:g}"))
-    if node.type == "integer" and not -(2**63) <= value < 2**63:
+        found.errors.append(invalid(path, value, f"must be less than or equal to {_shown(node.maximum)}"))
+    elif node.type == "integer" and not -(2**63) <= value < 2**63:
         found.errors.append(invalid(path, value, "must fit in 64 bits"))
+
+
+def _shown(bound: float) -> str:
+    return str(int(bound)) if float(bound).is_integer() else f"{bound:g}"
 
 
 def _check_size(size: int, node: Node, path: str, found: Findings, what: str) -> None:
@@ -166,14 +194,14 @@ def _check_size(size: int, node: Node, path: str, found: Findings, what: str) ->
 
 
 def _wrong_type(path: str, value: Any, wanted: str) -> FieldError:
-    return FieldError(ErrorType.TYPE_INVALID, path, value, f"must be {_article(wanted)}, not {_json_type(value)}")
+    return FieldError(ErrorType.TYPE_INVALID, path, value, f"must be {_article(wanted)}, not {json_type(value)}")
 
 
 def _article(name: str) -> str:
     return f"an {name}" if name[0] in "aeio" else f"a {name}"
 
 
-def _json_type(value: Any) -> str:
+def json_type(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from fairway import __version__
 from fairway.api import selectors
-from fairway.api.errors import ApiError
+from fairway.api.errors import ApiError, bad_request
 from fairway.api.request import Caller, Target
 from fairway.api.space import Space
 from fairway.kinds.own.token import TOKEN
@@ -34,6 +34,7 @@ IN_FLIGHT_MAX = 400
 WATCHES_MAX = 10_000
 REQUEST_SECONDS_MAX = 60
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_COUNTED_VERBS = {*_VERBS.values(), "list", "watch", "deletecollection"}
 _PUBLIC = {"/healthz", "/livez", "/readyz", "/version"}
 
 
@@ -98,6 +99,8 @@ class App:
         except TimeoutError:
             seconds = f"the request took longer than {REQUEST_SECONDS_MAX} s; what it asked for may still happen"
             await self._refuse(request, ApiError(504, "Timeout", seconds, retry_after=1))
+        except RecursionError:
+            await self._refuse(request, bad_request("the body is nested too deeply to be an object"))
         except asyncio.CancelledError:
             raise
         except Exception:
@@ -145,8 +148,9 @@ class App:
         finally:
             self._in_flight -= 1
             self.metrics.in_flight.dec()
-            self.metrics.count(verb, resource.resource, code)
-            self.metrics.time(verb, resource.resource, loop.time() - started)
+            verb, name = _counted(served, resource, verb)
+            self.metrics.count(verb, name, code)
+            self.metrics.time(verb, name, loop.time() - started)
 
     async def _watch(self, served: Served, request: Request, resource: ResourcePath) -> None:
         if self._watches >= WATCHES_MAX:
@@ -158,7 +162,7 @@ class App:
         finally:
             self._watches -= 1
             self.metrics.watchers.dec()
-            self.metrics.count("watch", resource.resource, 200)
+            self.metrics.count(*_counted(served, resource, "watch"), 200)
 
     async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
         if path == BULK_PATH and request.method == "POST":
@@ -294,8 +298,19 @@ def _verb(request: Request, path: ResourcePath) -> str:
     if path.name:
         return verb
     if verb == "get":
-        return "watch" if request.scope["query_string"] and request.flag("watch") else "list"
+        return "watch" if _watches(request) else "list"
     return "deletecollection" if verb == "delete" else verb
+
+
+def _watches(request: Request) -> bool:
+    # A HEAD has no body that could go on.
+    return bool(request.scope["query_string"]) and request.flag("watch") and request.method == "GET"
+
+
+def _counted(served: Served, path: ResourcePath, verb: str) -> tuple[str, str]:
+    """Verb and resource as metrics know them: what anybody can make up counts as one thing, or it would fill the memory."""
+    known = served.space.registry.route(path.group, path.version, path.resource) is not None
+    return (verb if verb in _COUNTED_VERBS else "other"), path.resource if known else "other"
 
 
 def _narrowed(request: Request, path: ResourcePath) -> ResourcePath:

@@ -50,12 +50,25 @@ def read_yaml(data: bytes) -> Any:
             if isinstance(event, yaml.AliasEvent):
                 raise bad_request("YAML anchors and aliases are not accepted here: write the values out")
         return _plain(yaml.load(data, Loader=_Loader))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except RecursionError:
+        raise bad_request("the body is nested too deeply to be an object") from None
+    except (yaml.YAMLError, ValueError) as error:
         raise bad_request(f"the body is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: times are text."""
+    """YAML as Kubernetes reads it: times are text, and a key is given once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep=deep)
+        if len(mapping) < len(node.value):
+            names = [key.value for key, _value in node.value if isinstance(key, yaml.ScalarNode)]
+            twice = next((name for index, name in enumerate(names) if name in names[:index]), "")
+            if twice:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {twice!r} is given twice in one mapping", node.start_mark
+                )
+        return mapping
 
 
 _Loader.yaml_implicit_resolvers = {

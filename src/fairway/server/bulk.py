@@ -49,7 +49,7 @@ _decode_type = msgspec.json.Decoder(_Type).decode
 async def bulk(space: Space, request: Request, authorize: Authorize) -> None:
     try:
         asked = _decode(await request.body())
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise bad_request(f"the body is not a list of writes: {error}") from None
     if len(asked.items) > ITEMS_MAX:
         raise bad_request(f"{len(asked.items)} items are too many for one call: send at most {ITEMS_MAX}")
@@ -71,7 +71,7 @@ def _maker(space: Space, item: _Item, options: Options, check: Authorize) -> Cal
         body = bytes(item.object)
         try:
             named = _decode_type(body)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError) as error:
             raise bad_request(f"an item's object must say apiVersion and kind: {error}") from None
         kind = space.registry.of(named.api_version, named.kind)
         version = named.api_version.rpartition("/")[2]

@@ -25,15 +25,19 @@ _SHAPES = {
     ("PartialObjectMetadataList", "meta.k8s.io"): ("v1",),
     ("APIGroupDiscoveryList", "apidiscovery.k8s.io"): ("v2", "v2beta1"),
 }
+_REMEMBERED_MAX = 512
 _ANY = {"*/*", "application/*"}
 YAML_NAMES = {YAML, "application/x-yaml", "text/yaml"}
 
 
-@lru_cache(maxsize=1024)
 def accept(header: str) -> Accepted | None:
     """The first representation in the client's order that we can write; None if there is none (406)."""
     if not header:
         return DEFAULT
+    return _known(header) if len(header) <= _REMEMBERED_MAX else _negotiate(header)
+
+
+def _negotiate(header: str) -> Accepted | None:
     choices = sorted(enumerate(header.split(",")), key=lambda item: (-_quality(item[1]), item[0]))
     for _index, choice in choices:
         found = _one(choice)
@@ -69,3 +73,6 @@ def _one(choice: str) -> Accepted | None:
     if versions is None or parameters.get("v") not in versions or media != JSON:
         return None
     return Accepted(media, cast(Shape, shape), parameters["v"])
+
+
+_known = lru_cache(maxsize=1024)(_negotiate)

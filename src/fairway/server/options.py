@@ -16,7 +16,8 @@ from fairway.server.http import Request
 _STRICTNESS = ("Ignore", "Warn", "Strict")
 _PROPAGATION = ("Background", "Foreground", "Orphan")
 _MANAGER_MAX = 128
-LIST_TIMEOUT_SECONDS_MAX = 86_400
+_INCLUDE = ("Metadata", "Object", "None")
+_MATCHES = ("Exact", "NotOlderThan")
 
 
 def write_options(request: Request, *, apply: bool = False, dry_run: bool = False) -> Options:
@@ -85,6 +86,14 @@ def selection(request: Request, kind: Kind) -> Selection:
     return select(kind, query.get("labelSelector", ""), query.get("fieldSelector", ""))
 
 
+def include_object(request: Request) -> str:
+    """How much of its object a row of a table carries."""
+    value = request.query.get("includeObject") or "Metadata"
+    if value not in _INCLUDE:
+        raise bad_request(f'includeObject: Invalid value: "{value}": must be one of {", ".join(_INCLUDE)}')
+    return value
+
+
 def whole_number(request: Request, name: str) -> int:
     value = request.query.get(name, "")
     return _whole(value, name) if value else 0
@@ -96,7 +105,7 @@ def _whole(value: Any, name: str) -> int:
     except (TypeError, ValueError):
         raise bad_request(f"{name}: {value!r} is not a whole number") from None
     if number < 0 or number > 2**62:
-        raise bad_request(f"{name}: {value} must be a whole number of zero or more")
+        raise bad_request(f"{name}: {value} must be a whole number, zero or more and less than 2^62")
     return number
 
 
@@ -113,18 +122,35 @@ def resource_version(request: Request) -> int | None:
 
 
 def check_list_options(request: Request) -> None:
+    """How revision, match and initial events may be combined. Raises as Kubernetes does for what means nothing."""
+    why = _why_no_list(request)
+    if why is not None:
+        field, text = why
+        raise invalid_options("ListOptions", [forbidden(field, text)])
     match = request.query.get("resourceVersionMatch", "")
-    watching = request.flag("watch")
-    if not match:
-        if request.flag("sendInitialEvents") and watching:
-            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise invalid_options("ListOptions", [forbidden("resourceVersionMatch", why)])
-        return
-    if match not in ("Exact", "NotOlderThan"):
-        raise invalid_options("ListOptions", [not_supported("resourceVersionMatch", match, ("Exact", "NotOlderThan"))])
-    if watching and "sendInitialEvents" not in request.query:
-        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        raise invalid_options("ListOptions", [forbidden("resourceVersionMatch", why)])
-    if not watching and not request.query.get("resourceVersion"):
-        why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        raise invalid_options("ListOptions", [forbidden("resourceVersionMatch", why)])
+    if match not in ("", *_MATCHES):
+        raise invalid_options("ListOptions", [not_supported("resourceVersionMatch", match, _MATCHES)])
+
+
+def _why_no_list(request: Request) -> tuple[str, str] | None:
+    """The field that may not be as it is, and the reason."""
+    query = request.query
+    match, revision = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
+    if request.flag("watch"):
+        if "sendInitialEvents" in query and match != "NotOlderThan":
+            return "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        if match and "sendInitialEvents" not in query:
+            return (
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )
+        return None
+    if "sendInitialEvents" in query:
+        return "sendInitialEvents", "sendInitialEvents is forbidden for list"
+    if match and query.get("continue"):
+        return "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"
+    if match and not revision:
+        return "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
+    if match == "Exact" and revision == "0":
+        return "resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+    return None

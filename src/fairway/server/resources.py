@@ -13,6 +13,7 @@ from fairway.api.reads import Page
 from fairway.api.request import Options, Target, Write
 from fairway.api.space import Space
 from fairway.kinds import schema
+from fairway.kinds.check import check
 from fairway.kinds.k8s.meta import DeleteOptions
 from fairway.kinds.types import encode
 from fairway.server import tables
@@ -22,11 +23,13 @@ from fairway.server.negotiate import JSON, YAML, Accepted
 from fairway.server.options import (
     check_list_options,
     delete_options,
+    include_object,
     resource_version,
     selection,
     whole_number,
     write_options,
 )
+from fairway.server.repeated import repeated
 from fairway.server.watching import Frames, watch
 from fairway.store import Record
 
@@ -47,7 +50,7 @@ class Resources:
                 if request.flag("watch"):
                     raise bad_request("watch a single object with fieldSelector=metadata.name=NAME on its list")
                 await self.get(request, target, accepted)
-            elif request.flag("watch"):
+            elif method == "GET" and request.flag("watch"):
                 await watch(self.space, self.frames, request, target, selection(request, target.kind), accepted)
             else:
                 await self.list_all(request, target, accepted)
@@ -90,7 +93,7 @@ class Resources:
                 page.records,
                 self.space.clock,
                 version=accepted.version,
-                include=request.query.get("includeObject") or "Metadata",
+                include=include_object(request),
                 revision=page.revision,
                 resume=page.resume,
                 remaining=page.remaining,
@@ -112,15 +115,17 @@ class Resources:
     async def create(self, request: Request, target: Target, accepted: Accepted) -> None:
         if target.name:
             raise method_not_allowed()
-        body = await self._body(request, target)
-        write = self.space.objects.create(target, body, write_options(request))
+        options = write_options(request)
+        body = await self._body(request, target, options)
+        write = self.space.objects.create(target, body, options)
         await self._commit(request, write, accepted, status=201)
 
     async def update(self, request: Request, target: Target, accepted: Accepted) -> None:
         if not target.name:
             raise method_not_allowed()
-        body = await self._body(request, target)
-        write = self.space.objects.update(target, body, write_options(request))
+        options = write_options(request)
+        body = await self._body(request, target, options)
+        write = self.space.objects.update(target, body, options)
         await self._commit(request, write, accepted)
 
     async def patch(self, request: Request, target: Target, accepted: Accepted) -> None:
@@ -179,10 +184,13 @@ class Resources:
                 raise result
         return [codec.served(target.kind, target.version, write.value) for write in results if isinstance(write, Write)]
 
-    async def _body(self, request: Request, target: Target) -> codec.Body:
+    async def _body(self, request: Request, target: Target, options: Options) -> codec.Body:
         data = await request.body()
         content_type = request.header(b"content-type")
-        return read_body(content_type, data, target.version.node, native=target.kind.native)
+        body = read_body(content_type, data, target.version.node, native=target.kind.native)
+        if options.strictness == "Strict" and isinstance(body, bytes):
+            refuse_repeated(target, body)
+        return body
 
     async def _delete_body(self, request: Request) -> dict[str, Any]:
         data = await request.body()
@@ -190,9 +198,11 @@ class Resources:
             return {}
         body = read_body(request.header(b"content-type"), data, schema.of(DeleteOptions), native=True)
         value = codec.parse(body) if isinstance(body, bytes) else body
-        if not isinstance(value, dict):
-            raise bad_request("the body of a delete must be DeleteOptions")
-        return value
+        clean, found = check(value, schema.of(DeleteOptions))
+        if found.errors:
+            raise bad_request("the body of a delete must be DeleteOptions: " + ", ".join(map(str, found.errors)))
+        options: dict[str, Any] = clean
+        return options
 
     # --- answer ---------------------------------------------------------------------------------------------------
 
@@ -225,11 +235,22 @@ class Resources:
 
     def _shaped(self, request: Request, target: Target, record: Record, accepted: Accepted) -> bytes:
         if accepted.shape == "Table":
-            include = request.query.get("includeObject") or "Metadata"
+            include = include_object(request)
             return tables.table(
                 target, [record], self.space.clock, version=accepted.version, include=include, revision=record.revision
             )
         return encode(tables.partial(codec.parse(self.space.reads.serve(target, record))))
+
+
+def refuse_repeated(target: Target, body: bytes) -> None:
+    """Raises for names that are given twice: which of the two was meant?"""
+    found = repeated(body)
+    if found:
+        kind = target.kind.name
+        listed = ", ".join(f'duplicate field "{path}"' for path in found)
+        raise bad_request(
+            f'{kind} in version "{target.version.name}" cannot be handled as a {kind}: strict decoding error: {listed}'
+        )
 
 
 def _read_patch(data: bytes) -> Any:

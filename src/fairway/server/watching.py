@@ -17,7 +17,7 @@ from fairway.kinds.types import encode
 from fairway.server import tables
 from fairway.server.http import Request
 from fairway.server.negotiate import Accepted
-from fairway.server.options import check_list_options, resource_version, whole_number
+from fairway.server.options import check_list_options, include_object, resource_version, whole_number
 
 BOOKMARK_SECONDS = 30.0
 WATCH_SECONDS = 3600
@@ -51,7 +51,16 @@ async def watch(
     after = resource_version(request)
     seconds = whole_number(request, "timeoutSeconds") or WATCH_SECONDS
     wants_initial = request.flag("sendInitialEvents") or ("sendInitialEvents" not in request.query and not after)
-    changes, initial = _begin(space, target, selection, after, wants_initial)
+    try:
+        changes, initial = _begin(space, target, selection, after, wants_initial)
+    except ApiError as error:
+        if error.code != 410:
+            raise
+        # Clients expect this one in the stream, where it comes from too when they fall behind later.
+        await request.start_stream()
+        await request.stream(_error(error))
+        await request.end_stream()
+        return
     bookmarks = request.flag("allowWatchBookmarks")
     framer = _framer(space, frames, request, target, accepted)
     await request.start_stream()
@@ -102,7 +111,7 @@ async def _follow(
             return  # the client left; there is nobody to tell
         # Otherwise the node stops: the stream ends in good order, as if its time were up, and the client watches elsewhere or again.
     except ApiError as error:
-        await request.stream(b'{"type":"ERROR","object":%s}\n' % encode(error.status()))
+        await request.stream(_error(error))
     finally:
         finished = True
         gone.cancel()
@@ -137,7 +146,7 @@ class _Sender:
 
 def _framer(space: Space, frames: Frames, request: Request, target: Target, accepted: Accepted) -> Frame:
     if accepted.shape == "Table":
-        return _table_framer(space, target, accepted.version, request.query.get("includeObject") or "Metadata")
+        return _table_framer(space, target, accepted.version, include_object(request))
     if accepted.shape in ("PartialObjectMetadata", "PartialObjectMetadataList"):
         return lambda change: _frame(
             change, encode(tables.partial(codec.parse(codec.served(target.kind, target.version, change.record.value))))
@@ -167,6 +176,10 @@ def _table_framer(space: Space, target: Target, version: str, include: str) -> F
 
 def _frame(change: Change, body: bytes) -> bytes:
     return b'{"type":"%s","object":%s}\n' % (change.type.encode(), body)
+
+
+def _error(error: ApiError) -> bytes:
+    return b'{"type":"ERROR","object":%s}\n' % encode(error.status())
 
 
 def _bookmark(target: Target, revision: int, *, initial_end: bool = False) -> bytes:
