@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.acceptance.support import SEED, Kubectl, Node, find_kubectl, seed_blocks
 
 _numbers = itertools.count(1)

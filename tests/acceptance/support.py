@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.conformance.runner import shared_folder
 
 from fairway.runtime.datadir import DataDir, LauncherState
+from tests.conformance.runner import shared_folder
 
 ROOT = Path(__file__).parents[2]
 SEED = shared_folder() / "seeds" / "004_d89283798958dbdc.txt"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from tests.acceptance.support import Kubectl, Node, Result, documents
 
 NAMES = [

@@ -68,8 +68,7 @@ def default_pod(new: Pod, _old: Pod | None) -> None:
     if flag(spec.host_network):
         for port in (port for container in containers for port in items(container.ports)):
             port.host_port = number(port.host_port) or port.container_port
-    if new.status is not UNSET:
-        _pair_addresses(new.status)
+    _pair_addresses(new.status)
 
 
 def default_pod_template(new: PodTemplate, _old: PodTemplate | None) -> None:
