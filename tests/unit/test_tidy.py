@@ -22,7 +22,7 @@ ALLOWED = {
     "engines": {"engines", "runtime"},
     "sim": {"sim", "core", "control", "kinds", "runtime"},
     "cli": {"cli", "engines", "sdk", "node", "sim", "server", "api", "kinds", "store", "runtime", "core", "control"},
-    "sdk": {"sdk", "api", "kinds", "runtime"},
+    "sdk": {"sdk", "api", "kinds", "runtime", "core"},
     "node": {"node", "engines", "server", "api", "kinds", "store", "runtime", "core", "control"},
 }
 

@@ -182,6 +182,24 @@ class RemoteClient:
         except ApiError as error:
             return error
 
+    async def document(self, path: str) -> dict[str, Any]:
+        """Any other document of the server's: discovery, version."""
+        result: dict[str, Any] = codec.parse(await self._call("GET", path))
+        return result
+
+    async def stream(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
+        """The body of an answer as it comes: logs."""
+        reply = await self._send("GET", path, parameters, stream=True)
+        if reply.status >= 400:
+            raise _refusal(reply, await _read(reply))
+        try:
+            async for chunk in reply.chunks():
+                yield chunk
+        except TransportError as error:
+            raise unreachable(error) from None
+        finally:
+            reply.close()
+
     # --- HTTP -----------------------------------------------------------------------------------------------------
 
     def _writing(self, dry_run: bool) -> dict[str, Any]:

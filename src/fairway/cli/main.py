@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
 from fairway import __version__
-from fairway.cli import lifecycle, options, tokens
+from fairway.cli import lifecycle, options, people, tokens
 from fairway.cli.kubeconfig import kubeconfig
 from fairway.cli.output import Output, note, say, show_json, show_problem
+from fairway.cli.run import run
 from fairway.runtime.status import Problem
 
 _INTERRUPTED = 130
@@ -55,7 +56,15 @@ def version(output: options.Format = Output.TEXT) -> None:
         say(f"fairway {__version__}")
 
 
-for command in (lifecycle.up, lifecycle.down, lifecycle.status, kubeconfig):
+_COMMANDS: tuple[Callable[..., object], ...] = (
+    lifecycle.up,
+    lifecycle.down,
+    lifecycle.status,
+    run,
+    *people.COMMANDS,
+    kubeconfig,
+)
+for command in _COMMANDS:
     cli.command()(command)
 cli.add_typer(tokens.commands)
 cli.command()(version)

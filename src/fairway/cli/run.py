@@ -1,0 +1,125 @@
+"""`fairway run`: one command, queued and run, with its output here and its exit code as ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from fairway.api.errors import ApiError
+from fairway.cli import lifecycle, options
+from fairway.cli.output import note
+from fairway.cli.people import Namespace
+from fairway.runtime.datadir import DataDir
+from fairway.runtime.status import Problem
+from fairway.sdk.aio import AsyncClient, current_user
+from fairway.sdk.request import JobRequest, RequestError
+from fairway.sdk.view import JobView, State
+
+_INTERRUPTED = 130
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="What to run.")],
+    queue: Annotated[str, typer.Option(metavar="Q", help="Which queue. Default: the namespace's own.")] = "",
+    cpu: Annotated[str, typer.Option(metavar="N", help="CPUs, like 2 or 500m.")] = "1",
+    mem: Annotated[str, typer.Option(metavar="SIZE", help="Memory, like 4Gi.")] = "",
+    gpus: Annotated[int, typer.Option(metavar="N", help="GPUs.")] = 0,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Default: made from the command.")] = "",
+    array: Annotated[str, typer.Option(metavar="0-N[%M]", help="One pod per index, at most M at a time.")] = "",
+    env: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Can be repeated.", show_default=False)] = None,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Submit and leave.")] = False,
+    data: options.Data = None,
+    namespace: Namespace = "default",
+) -> int:
+    """Run a command in a queue: wait for its turn, print its output, exit with its code.
+
+    Starts a node if none runs. Ctrl-C asks whether to leave the job or to cancel it.
+    """
+    folder = DataDir.at(data)
+    if folder.running() is None:
+        note("no node runs yet; starting one")
+        lifecycle.up(data=data, detach=True)
+    request = JobRequest(
+        command,
+        name,
+        namespace,
+        queue,
+        cpu=cpu,
+        memory=mem,
+        gpus=gpus,
+        array=array,
+        env=_environment(env or []),
+        user=current_user(),
+    )
+    try:
+        return asyncio.run(_run(folder, request, detach))
+    except RequestError as error:
+        raise Problem(str(error)) from None
+    except ApiError as error:
+        raise Problem(error.message) from None
+
+
+async def _run(folder: DataDir, request: JobRequest, detach: bool) -> int:
+    async with AsyncClient(kubeconfig=folder.kubeconfig, namespace=request.namespace) as client:
+        job = await client.submit(request)
+        note(f"job {job.name} submitted")
+        if detach:
+            return 0
+        interrupted = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
+        following = asyncio.ensure_future(_follow(client, job.name, request.namespace))
+        stopping = asyncio.ensure_future(interrupted.wait())
+        await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            stopping.cancel()
+            return following.result()
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+        return await _leave(client, job.name, request.namespace)
+
+
+async def _follow(client: AsyncClient, name: str, namespace: str) -> int:
+    told = ""
+
+    def seen(job: JobView) -> bool:
+        nonlocal told
+        words = f"{job.state.value}: {job.reason}" if job.reason else job.state.value
+        if words != told and job.state in (State.QUEUED, State.HELD, State.CHECKING, State.STARTING):
+            note(words)
+            told = words
+        return job.state in (State.RUNNING, State.DONE, State.FAILED)
+
+    await client.until(name, namespace, seen)
+    async for chunk in client.logs(name, namespace, follow=True):
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    final = await client.until(name, namespace, lambda job: job.state.final)
+    if final.state is State.FAILED:
+        note(f"job {name} failed ({final.reason})")
+    return final.exit_code if final.exit_code is not None else 0
+
+
+async def _leave(client: AsyncClient, name: str, namespace: str) -> int:
+    answer = "d"
+    if sys.stdin.isatty():
+        note(f"\njob {name} goes on without you: (d)etach, or (c)ancel it? [d] ")
+        answer = (await asyncio.to_thread(sys.stdin.readline)).strip().lower()[:1] or "d"
+    if answer == "c":
+        await client.cancel(name, namespace)
+        note(f"job {name} cancelled")
+    else:
+        note(f"job {name} goes on; see it with: fairway show {name}")
+    return _INTERRUPTED
+
+
+def _environment(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair or pair.startswith("="):
+            raise Problem(f"--env {pair!r} is not NAME=VALUE")
+    return dict(pair.split("=", 1) for pair in pairs)

@@ -1,0 +1,236 @@
+"""The client for event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fairway.api.client import BulkItem, Client, Item, Query, Resource
+from fairway.api.errors import ApiError
+from fairway.sdk.connect import connect
+from fairway.sdk.request import JobRequest, job_object
+from fairway.sdk.view import JobView, State, view
+
+JOBS = Resource("batch", "v1", "jobs")
+PODS = Resource("", "v1", "pods")
+WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
+_BULK = 500
+
+
+class JobFailed(Exception):
+    """A job that was waited for did not succeed."""
+
+    def __init__(self, job: JobView) -> None:
+        super().__init__(f"job {job.name} failed: {job.reason}")
+        self.job = job
+
+
+class AsyncJob:
+    """A submitted job."""
+
+    def __init__(self, client: AsyncClient, name: str, namespace: str) -> None:
+        self._client = client
+        self.name = name
+        self.namespace = namespace
+
+    def __repr__(self) -> str:
+        return f"AsyncJob({self.namespace}/{self.name})"
+
+    async def view(self) -> JobView:
+        return await self._client.view(self.name, self.namespace)
+
+    async def wait(self, *, seconds: float | None = None, check: bool = True) -> JobView:
+        """Until it is done or has failed. check: raise JobFailed if it failed. Raises TimeoutError after `seconds`."""
+        async with asyncio.timeout(seconds):
+            final = await self._client.until(self.name, self.namespace, lambda job: job.state.final)
+        if check and final.state is State.FAILED:
+            raise JobFailed(final)
+        return final
+
+    async def logs(self, *, follow: bool = False) -> AsyncIterator[bytes]:
+        """The output of all its pods, one after the other."""
+        async for chunk in self._client.logs(self.name, self.namespace, follow=follow):
+            yield chunk
+
+    async def cancel(self) -> None:
+        await self._client.cancel(self.name, self.namespace)
+
+
+class AsyncClient:
+    """Everything that people do with jobs, in one namespace by default.
+
+    Without arguments it finds the node that `fairway up` started; KUBECONFIG, a path or a context name choose another.
+    """
+
+    def __init__(
+        self,
+        *,
+        kubeconfig: str | Path | None = None,
+        context: str | None = None,
+        namespace: str = "default",
+        client: Client | None = None,
+    ) -> None:
+        self._remote = connect(kubeconfig, context) if client is None else None
+        self.api: Client = client if client is not None else self._remote  # type: ignore[assignment]
+        self.namespace = namespace
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._remote is not None:
+            await self._remote.close()
+
+    # --- submit ---------------------------------------------------------------------------------------------------
+
+    async def submit(self, command: str | Sequence[str] | JobRequest, **options: Any) -> AsyncJob:
+        """Put a job into a queue. options: the fields of JobRequest (cpu, memory, gpus, queue, name, env …)."""
+        item = await self.api.create(JOBS, job_object(self._request(command, options)))
+        return AsyncJob(self, item.meta.name, item.meta.namespace)
+
+    async def map(self, commands: Iterable[str | Sequence[str] | JobRequest], **options: Any) -> list[AsyncJob]:
+        """One job per command, submitted together. Raises the first refusal; those before it are submitted."""
+        requests = [self._request(command, options) for command in commands]
+        jobs: list[AsyncJob] = []
+        for start in range(0, len(requests), _BULK):
+            batch = [BulkItem("create", JOBS, job_object(request)) for request in requests[start : start + _BULK]]
+            for result in await self.api.bulk(batch):
+                if isinstance(result, ApiError):
+                    raise result
+                jobs.append(AsyncJob(self, result.meta.name, result.meta.namespace))
+        return jobs
+
+    def _request(self, command: str | Sequence[str] | JobRequest, options: Mapping[str, Any]) -> JobRequest:
+        if isinstance(command, JobRequest):
+            return command
+        return JobRequest(command, **{"namespace": self.namespace, "user": current_user(), **options})
+
+    def job(self, name: str, namespace: str = "") -> AsyncJob:
+        """A job by its name, whoever submitted it."""
+        return AsyncJob(self, name, namespace or self.namespace)
+
+    # --- look -----------------------------------------------------------------------------------------------------
+
+    async def view(self, name: str, namespace: str = "") -> JobView:
+        namespace = namespace or self.namespace
+        job = (await self.api.get(JOBS, name, namespace)).json()
+        return view(job, await self._workload(job), [pod.json() for pod in await self._pods(name, namespace)])
+
+    async def list(self, *, all_namespaces: bool = False, namespace: str = "") -> Views:
+        query = Query("" if all_namespaces else namespace or self.namespace)
+        jobs, workloads, pods = await asyncio.gather(
+            self.api.list(JOBS, query),
+            self.api.list(WORKLOADS, query),
+            self.api.list(PODS, Query(query.namespace, labels="job-name")),
+        )
+        by_owner = {
+            owner["uid"]: workload
+            for item in workloads.items
+            for workload in (item.json(),)
+            for owner in workload["metadata"].get("ownerReferences") or ()
+        }
+        by_job: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for item in pods.items:
+            pod = item.json()
+            meta = pod["metadata"]
+            by_job.setdefault((meta["namespace"], meta["labels"]["job-name"]), []).append(pod)
+        return [
+            view(job, by_owner.get(job["metadata"]["uid"]), by_job.get(_key(job), ()))
+            for job in (item.json() for item in jobs.items)
+        ]
+
+    async def until(self, name: str, namespace: str, right: Callable[[JobView], bool]) -> JobView:
+        """The job as soon as it is as wanted. Follows its changes; asks again when the stream ends."""
+        query = Query(namespace, fields=f"metadata.name={name}")
+        while True:
+            now = await self.view(name, namespace)
+            if right(now):
+                return now
+            listing = await self.api.list(JOBS, query)
+            async for event in self.api.watch(JOBS, query, revision=listing.revision):
+                if event.type == "ERROR":
+                    break
+                now = await self.view(name, namespace)
+                if right(now):
+                    return now
+
+    async def logs(self, name: str, namespace: str = "", *, follow: bool = False) -> AsyncIterator[bytes]:
+        namespace = namespace or self.namespace
+        if self._remote is None:
+            raise RuntimeError("logs need a connection to a node")
+        for pod in await self._pods(name, namespace):
+            async for chunk in self._remote.stream(
+                PODS.path(namespace, pod.meta.name, "log"), {"follow": "true" if follow else ""}
+            ):
+                yield chunk
+
+    async def _pods(self, name: str, namespace: str) -> Items:
+        return (await self.api.list(PODS, Query(namespace, labels=f"job-name={name}"))).items
+
+    async def _workload(self, job: dict[str, Any]) -> dict[str, Any] | None:
+        namespace = job["metadata"].get("namespace", "")
+        query = Query(namespace, labels=f"kueue.x-k8s.io/job-uid={job['metadata']['uid']}")
+        found = (await self.api.list(WORKLOADS, query)).items
+        return found[0].json() if found else None
+
+    async def resource_of(self, group: str, version: str, kind: str) -> tuple[str, bool]:
+        """The plural of a kind and whether it is namespaced, as the server says."""
+        if self._remote is None:
+            raise RuntimeError("discovery needs a connection to a node")
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        shown = f"{group}/{version}" if group else version
+        try:
+            found = await self._remote.document(path)
+        except ApiError as error:
+            raise ApiError(
+                error.code, error.reason, f"{shown} is not served here: check apiVersion of kind {kind}"
+            ) from None
+        for resource in found.get("resources") or ():
+            if resource["kind"] == kind and "/" not in resource["name"]:
+                return resource["name"], resource["namespaced"]
+        raise ApiError(404, "NotFound", f"there is no kind {kind} in {shown}")
+
+    # --- change ---------------------------------------------------------------------------------------------------
+
+    async def cancel(self, name: str, namespace: str = "") -> None:
+        await self.api.delete(JOBS, name, namespace or self.namespace)
+
+    async def hold(self, name: str, namespace: str = "") -> None:
+        """Stop it if it runs, and keep it from being admitted until it is released."""
+        await self._set_active(name, namespace or self.namespace, active=False)
+
+    async def release(self, name: str, namespace: str = "") -> None:
+        await self._set_active(name, namespace or self.namespace, active=True)
+
+    async def _set_active(self, name: str, namespace: str, *, active: bool) -> None:
+        job = (await self.api.get(JOBS, name, namespace)).json()
+        workload = await self._workload(job)
+        if workload is None:
+            raise ApiError(404, "NotFound", f"job {name} is in no queue, so there is nothing to hold or release")
+        change = {"spec": {"active": active}}
+        media = "application/merge-patch+json"
+        await self.api.patch(WORKLOADS, workload["metadata"]["name"], change, namespace, media=media)
+
+
+Views = list[JobView]
+Items = list[Item]
+
+
+def _key(job: Mapping[str, Any]) -> tuple[str, str]:
+    return job["metadata"]["namespace"], job["metadata"]["name"]
+
+
+def current_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -1,0 +1,122 @@
+"""What a person asks for, and the Job object that says it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairway.core.quantity import QuantityError, canonical
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+USER_ANNOTATION = "fairway.dev/user"
+IMAGE = "none"
+"""What stands for the image where nobody names one: commands run on the machine, images are not pulled."""
+GPU = "nvidia.com/gpu"
+_ARRAY = re.compile(r"(\d+)-(\d+)(?:%(\d+))?")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+class RequestError(ValueError):
+    """The request cannot be made into a job; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    command: str | Sequence[str]
+    """A shell command line, or the words of a command."""
+    name: str = ""
+    """Empty: made from the command, with a few letters that make it unique."""
+    namespace: str = "default"
+    queue: str = ""
+    """Empty: the namespace's default queue."""
+    cpu: float | str = 1
+    memory: str = ""
+    gpus: int = 0
+    env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str = ""
+    image: str = ""
+    array: str = ""
+    """0-9, or 0-99%10 for at most ten at a time: one pod per index, which it finds in JOB_COMPLETION_INDEX."""
+    priority: str = ""
+    """Name of a WorkloadPriorityClass."""
+    retries: int = 0
+    seconds: int | None = None
+    """How long it may run in all."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""
+
+
+def job_object(request: JobRequest) -> dict[str, Any]:
+    argv = _argv(request.command)
+    metadata: dict[str, Any] = {"namespace": request.namespace, "labels": dict(request.labels)}
+    if request.queue:
+        metadata["labels"][QUEUE_LABEL] = request.queue
+    if request.priority:
+        metadata["labels"][PRIORITY_LABEL] = request.priority
+    if request.user:
+        metadata["annotations"] = {USER_ANNOTATION: request.user}
+    if request.name:
+        metadata["name"] = request.name
+    else:
+        metadata["generateName"] = f"{_stem(argv)}-"
+    spec: dict[str, Any] = {"backoffLimit": request.retries, "template": {"spec": _pod_spec(request, argv)}}
+    if request.seconds is not None:
+        spec["activeDeadlineSeconds"] = request.seconds
+    if request.array:
+        spec |= _array(request.array)
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def _argv(command: str | Sequence[str]) -> list[str]:
+    argv = ["/bin/sh", "-c", command] if isinstance(command, str) else [str(word) for word in command]
+    if not argv or not (command if isinstance(command, str) else argv[0]).strip():
+        raise RequestError("there is no command to run: say what to run, like 'python train.py'")
+    return argv
+
+
+def _stem(argv: Sequence[str]) -> str:
+    words = shlex.split(argv[2], posix=False)[:1] if argv[:2] == ["/bin/sh", "-c"] else argv[:1]
+    stem = re.sub(r"[^a-z0-9]+", "-", (words[0] if words else "job").rpartition("/")[2].lower()).strip("-")[:40]
+    return stem if _NAME.fullmatch(stem) else "job"
+
+
+def _pod_spec(request: JobRequest, argv: list[str]) -> dict[str, Any]:
+    requests: dict[str, str] = {"cpu": _quantity("cpu", str(request.cpu))}
+    if request.memory:
+        requests["memory"] = _quantity("memory", request.memory)
+    if request.gpus:
+        requests[GPU] = str(request.gpus)
+    limits = {name: amount for name, amount in requests.items() if name in ("memory", GPU)}
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": request.image or IMAGE,
+        "command": argv,
+        "resources": {"requests": requests, "limits": limits} if limits else {"requests": requests},
+    }
+    if request.env:
+        container["env"] = [{"name": name, "value": str(value)} for name, value in request.env.items()]
+    if request.workdir:
+        container["workingDir"] = request.workdir
+    return {"restartPolicy": "Never", "containers": [container]}
+
+
+def _quantity(what: str, text: str) -> str:
+    try:
+        return canonical(text)
+    except QuantityError as error:
+        raise RequestError(f"{what}: {error}") from None
+
+
+def _array(text: str) -> dict[str, Any]:
+    match = _ARRAY.fullmatch(text)
+    if match is None or match[1] != "0":
+        raise RequestError(f"array: {text!r} is not 0-N, or 0-N%M for at most M at a time")
+    count = int(match[2]) + 1
+    at_once = int(match[3]) if match[3] else count
+    if not 1 <= count <= 100_000 or at_once < 1:
+        raise RequestError(f"array: {text!r} must have between 1 and 100,000 indexes, and at least one at a time")
+    return {"completionMode": "Indexed", "completions": count, "parallelism": min(at_once, count)}

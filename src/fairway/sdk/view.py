@@ -1,0 +1,153 @@
+"""A job as a person sees it: one word for its state, and why it is there. Worked out from the objects, never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from fairway.kinds.types import parse_time
+from fairway.sdk.request import QUEUE_LABEL, USER_ANNOTATION
+
+Json = Mapping[str, Any]
+
+
+class State(StrEnum):
+    QUEUED = "queued"
+    HELD = "held"
+    CHECKING = "checking"
+    """It has its quota and waits for admission checks."""
+    STARTING = "starting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    STOPPING = "stopping"
+
+    @property
+    def final(self) -> bool:
+        return self in (State.DONE, State.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    name: str
+    namespace: str
+    state: State
+    queue: str = ""
+    user: str = ""
+    reason: str = ""
+    """Why it waits or failed, or where it runs."""
+    created: float = 0.0
+    started: float | None = None
+    finished: float | None = None
+    succeeded: int = 0
+    total: int = 1
+    exit_code: int | None = None
+    workload: str = ""
+    nodes: tuple[str, ...] = ()
+
+
+def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> JobView:
+    meta, spec, status = job["metadata"], job.get("spec") or {}, job.get("status") or {}
+    state, reason = _state(job, workload, pods)
+    nodes = tuple(sorted({pod["spec"]["nodeName"] for pod in pods if (pod.get("spec") or {}).get("nodeName")}))
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    if state is State.RUNNING and not reason:
+        reason = ", ".join(nodes)
+    return JobView(
+        name=meta["name"],
+        namespace=meta.get("namespace", ""),
+        state=state,
+        queue=labels.get(QUEUE_LABEL) or annotations.get(QUEUE_LABEL) or "",
+        user=annotations.get(USER_ANNOTATION, ""),
+        reason=reason,
+        created=_time(meta.get("creationTimestamp")) or 0.0,
+        started=_time(status.get("startTime")),
+        finished=_finished(status),
+        succeeded=status.get("succeeded") or 0,
+        total=spec.get("completions") or spec.get("parallelism") or 1,
+        exit_code=exit_code(state, pods),
+        workload=workload["metadata"]["name"] if workload else "",
+        nodes=nodes,
+    )
+
+
+def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[State, str]:
+    status = job.get("status") or {}
+    if done := _condition(status, "Complete"):
+        return State.DONE, done.get("message", "")
+    if failed := _condition(status, "Failed"):
+        return State.FAILED, _join(failed.get("reason", ""), failed.get("message", ""))
+    if job["metadata"].get("deletionTimestamp"):
+        return State.STOPPING, ""
+    if workload is not None and (workload.get("spec") or {}).get("active") is False:
+        return State.HELD, "released by: fairway release " + job["metadata"]["name"]
+    if (job.get("spec") or {}).get("suspend"):
+        return _waiting(workload)
+    if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) or (status.get("ready") or 0) > 0:
+        return State.RUNNING, ""
+    return State.STARTING, next((why for pod in pods if (why := _pod_trouble(pod))), "")
+
+
+def _waiting(workload: Json | None) -> tuple[State, str]:
+    if workload is None:
+        return State.QUEUED, "waiting to be looked at"
+    status = workload.get("status") or {}
+    if _condition(status, "Admitted"):
+        return State.STARTING, ""
+    if _condition(status, "QuotaReserved"):
+        waiting = [check["name"] for check in status.get("admissionChecks") or () if check.get("state") != "Ready"]
+        return State.CHECKING, f"waits for {', '.join(waiting)}" if waiting else ""
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "QuotaReserved":
+            return State.QUEUED, condition.get("message", "")
+    return State.QUEUED, "in line"
+
+
+def _pod_trouble(pod: Json) -> str:
+    status = pod.get("status") or {}
+    for entry in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        waiting = (entry.get("state") or {}).get("waiting")
+        if waiting and waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+            return _join(waiting["reason"], waiting.get("message", ""))
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("message", ""))
+    return ""
+
+
+def exit_code(state: State, pods: Sequence[Json]) -> int | None:
+    """What a shell would say of the job: 0, or the exit code of the pod that failed first."""
+    if state is State.DONE:
+        return 0
+    failed: list[tuple[str, int]] = []
+    for pod in pods:
+        for entry in (pod.get("status") or {}).get("containerStatuses") or ():
+            ended = (entry.get("state") or {}).get("terminated")
+            if ended and ended.get("exitCode"):
+                failed.append((ended.get("finishedAt") or "", int(ended["exitCode"])))
+    if failed:
+        return min(failed)[1]
+    return 1 if state is State.FAILED else None
+
+
+def _condition(status: Json, kind: str) -> Json | None:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == kind and condition.get("status") == "True":
+            found: Json = condition
+            return found
+    return None
+
+
+def _finished(status: Json) -> float | None:
+    ended = _condition(status, "Complete") or _condition(status, "Failed")
+    return _time(status.get("completionTime") or (ended or {}).get("lastTransitionTime"))
+
+
+def _time(text: Any) -> float | None:
+    return parse_time(text).timestamp() if isinstance(text, str) and text else None
+
+
+def _join(reason: str, message: str) -> str:
+    return f"{reason}: {message}" if reason and message else reason or message

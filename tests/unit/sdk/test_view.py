@@ -1,0 +1,81 @@
+"""What a person is told about a job follows from its objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairway.sdk.view import State, view
+
+
+def job(*conditions: tuple[str, str], suspend: bool = False, **status: Any) -> dict[str, Any]:
+    listed = [
+        {
+            "type": kind,
+            "status": "True",
+            "reason": "Because",
+            "message": message,
+            "lastTransitionTime": "2026-01-01T00:01:00Z",
+        }
+        for kind, message in conditions
+    ]
+    return {
+        "metadata": {"name": "j", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {}},
+        "spec": {"suspend": suspend, "completions": 2},
+        "status": {"conditions": listed, **status},
+    }
+
+
+def workload(*conditions: tuple[str, str, str], active: bool = True, **status: Any) -> dict[str, Any]:
+    listed = [{"type": kind, "status": truth, "message": message} for kind, truth, message in conditions]
+    return {"metadata": {"name": "w"}, "spec": {"active": active}, "status": {"conditions": listed, **status}}
+
+
+def pod(phase: str = "Pending", exit_code: int | None = None, **status: Any) -> dict[str, Any]:
+    ended = (
+        {"terminated": {"exitCode": exit_code, "finishedAt": "2026-01-01T00:00:30Z"}} if exit_code is not None else {}
+    )
+    return {
+        "metadata": {"name": "p"},
+        "spec": {"nodeName": "here"},
+        "status": {"phase": phase, "containerStatuses": [{"name": "main", "state": ended}], **status},
+    }
+
+
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}
+PENDING_CHECK = [{"name": "budget", "state": "Pending"}]
+
+
+@pytest.mark.parametrize(
+    ("objects", "state", "reason"),
+    [
+        ((job(("Complete", "")),), State.DONE, ""),
+        ((job(("Failed", "too often")),), State.FAILED, "Because: too often"),
+        ((job(suspend=True),), State.QUEUED, "waiting to be looked at"),
+        (
+            (job(suspend=True), workload(("QuotaReserved", "False", "2 more CPUs needed"))),
+            State.QUEUED,
+            "2 more CPUs needed",
+        ),
+        ((job(suspend=True), workload(active=False)), State.HELD, "released by: fairway release j"),
+        (
+            (job(suspend=True), workload(("QuotaReserved", "True", ""), admissionChecks=PENDING_CHECK)),
+            State.CHECKING,
+            "waits for budget",
+        ),
+        ((job(suspend=True), workload(("QuotaReserved", "True", ""), ("Admitted", "True", ""))), State.STARTING, ""),
+        ((job(), None, [pod("Pending", conditions=[UNSCHEDULABLE])]), State.STARTING, "0/1 nodes are available"),
+        ((job(), None, [pod("Running")]), State.RUNNING, "here"),
+    ],
+)
+def test_the_state_of_a_job_and_why(objects: tuple[Any, ...], state: State, reason: str) -> None:
+    seen = view(*objects)
+    assert (seen.state, seen.reason) == (state, reason)
+
+
+def test_the_exit_code_is_that_of_the_pod_that_failed() -> None:
+    assert view(job(("Failed", "")), None, [pod("Succeeded", 0), pod("Failed", 3)]).exit_code == 3
+    assert view(job(("Complete", "")), None, [pod("Failed", 3), pod("Succeeded", 0)]).exit_code == 0
+    assert view(job(("Failed", "")), None, []).exit_code == 1
+    assert view(job(), None, [pod("Running")]).exit_code is None
