@@ -339,7 +339,7 @@ class Settings:
     fungibility: bool = True
     preserve_scan: bool = True
     priority_across_queues: bool = True
-    preemptors_first: bool = False
+    preemptors_first: bool = True
     preempt_within_nominal: bool = True
     non_borrowing_first: bool = True
     shape_parking: bool = True

@@ -2,7 +2,7 @@
 
 Remembered beyond the objects themselves, and safely forgotten at a restart: parked lanes and shapes (all is tried
 again), scan progress (scans start over), sticky preemptors and round-robin turns (order restarts), usage history
-(sampled again from the tenant queues' stored status), the cycle counter.
+(sampled again from the tenant queues' stored status), preemptions spent, the count of rounds per tree.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from fairway.core.model import Cohort, Flavor, Queue, Settings, Shape, StopPolic
 from fairway.core.quota.node import Node
 from fairway.core.quota.tree import QuotaTree
 
+PREEMPTIONS_MAX = 3
+
 
 class AdmitState:
     __slots__ = (
         "_recipes",
         "_to_wake",
         "checks",
-        "cycle",
         "dirty",
         "flavors",
         "inactive",
@@ -35,7 +36,9 @@ class AdmitState:
         "progress",
         "queues",
         "ready",
+        "rounds",
         "settings",
+        "spent",
         "terminating",
         "topologies",
         "tree",
@@ -58,7 +61,8 @@ class AdmitState:
         self.inactive: set[str] = set()
         self.unready: set[str] = set()
         self.progress: dict[str, ScanProgress] = {}
-        self.cycle = 0
+        self.spent: dict[str, dict[str, int]] = {}
+        self.rounds: dict[str, int] = {}
         self.dirty: dict[str, None] = {}
         self._to_wake: dict[str, None] = {}
         self._recipes: dict[tuple[str, Shape], Recipe | None] = {}
@@ -74,7 +78,7 @@ class AdmitState:
         node.version += 1
         self.lines.put_queue(queue, now)
         self._refresh(queue.name)
-        self.wake((queue.name,))
+        self.changed((queue.name,))
 
     def remove_queue(self, name: str, now: Time) -> None:
         node = self.tree.queues.get(name)
@@ -85,7 +89,7 @@ class AdmitState:
         self.ready.pop(name, None)
         self.inactive.discard(name)
         self.dirty.pop(name, None)
-        self.wake(other for other in beside if other != name)
+        self.changed(other for other in beside if other != name)
 
     def put_cohort(self, cohort: Cohort, now: Time) -> None:
         self._restructured(self.tree.put_cohort(cohort), now)
@@ -96,7 +100,7 @@ class AdmitState:
             members = [member.name for member in self.tree.queues_under(node)]
             self.tree.remove_cohort(name)
             self._recheck_cycles()
-            self.wake(members)
+            self.changed(members)
 
     def put_flavor(self, flavor: Flavor, now: Time) -> None:
         self.flavors[flavor.name] = flavor
@@ -117,7 +121,7 @@ class AdmitState:
     def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
         self.usage.set_weight(tenant.key, tenant.weight)
         self.lines.put_tenant(tenant, now)
-        self.wake((tenant.queue,))
+        self.changed((tenant.queue,))
 
     def remove_tenant(self, key: str) -> None:
         self.usage.forget(key)
@@ -133,6 +137,7 @@ class AdmitState:
         """A workload without quota arrives or changed. Raises QueueMissing when it cannot wait anywhere yet."""
         self.lines.put(workload, now)
         self.dirty[workload.queue] = None
+        self._news(workload.queue)
 
     def reserve(self, workload: Workload) -> None:
         """A workload holds quota, as its object says."""
@@ -146,6 +151,7 @@ class AdmitState:
         if workload is not None and workload.reservation is not None:
             self.usage.drop_penalty(workload.tenant_queue, key)
             self.wake((workload.reservation.queue,))
+            self._news(workload.reservation.queue)
         return workload
 
     def remove(self, key: str, now: Time) -> None:
@@ -156,10 +162,36 @@ class AdmitState:
             self.usage.drop_penalty(waiting.tenant_queue, key)
         self.release(key, now)
 
-    def requeue(self, workload: Workload, now: Time) -> None:
-        """An evicted workload stopped: it gives its quota back and waits again."""
-        self.release(workload.key, now)
-        self.submit(workload, now)
+    def requeue(self, key: str, now: Time) -> Workload | None:
+        """An evicted workload stopped: it gives its quota back and waits again.
+
+        That is no news but what was decided, so it gives nobody the right to preempt anew (see `may_preempt`).
+        """
+        workload = self.ledger.discard(key)
+        self.unready.discard(key)
+        if workload is None or workload.reservation is None:
+            return workload
+        self.usage.drop_penalty(workload.tenant_queue, key)
+        self.wake((workload.reservation.queue,))
+        workload.reservation = None
+        workload.evicted = False
+        self.lines.put(workload, now)
+        self.dirty[workload.queue] = None
+        return workload
+
+    def may_preempt(self, workload: Workload, node: Node) -> bool:
+        """Priority, reclaiming and fairness can contradict each other in a circle, in which everybody may displace the
+        next. So as long as nothing new happens in a tree, a workload may preempt only a few times in it."""
+        return self.spent.get(node.root.name, {}).get(workload.key, 0) < PREEMPTIONS_MAX
+
+    def spend(self, workload: Workload, node: Node) -> None:
+        spent = self.spent.setdefault(node.root.name, {})
+        spent[workload.key] = spent.get(workload.key, 0) + 1
+
+    def _news(self, queue: str) -> None:
+        node = self.tree.queues.get(queue)
+        if node is not None and self.spent:
+            self.spent.pop(node.root.name, None)
 
     def rejected(self, key: str, now: Time) -> None:
         """Apply could not commit an assumed reservation: take it back and try again."""
@@ -178,6 +210,13 @@ class AdmitState:
         workload = self.ledger.by_key.get(key)
         if workload is not None and workload.reservation is not None and workload.reservation.admitted:
             self.usage.settle(workload.tenant_queue, key)
+
+    def changed(self, queues: Iterable[str]) -> None:
+        """Quotas or rules changed there."""
+        names = list(queues)
+        self.wake(names)
+        for name in names:
+            self._news(name)
 
     def wake(self, queues: Iterable[str]) -> None:
         """Quota may have come free there. What waits is woken at the next decision, once for all that happened."""
@@ -213,7 +252,7 @@ class AdmitState:
         for above in (node, *(() if node.name in self.tree.cyclic else node.path())):
             above.version += 1
         self._recheck_cycles()
-        self.wake([member.name for member in self._members(node)])
+        self.changed([member.name for member in self._members(node)])
 
     def _members(self, node: Node) -> list[Node]:
         if node.name in self.tree.cyclic:
@@ -228,7 +267,7 @@ class AdmitState:
         self._recipes.clear()
         for name in self.queues:
             self._refresh(name)
-        self.wake(list(self.queues))
+        self.changed(list(self.queues))
 
     def _refresh(self, name: str) -> None:
         ready = readiness(
