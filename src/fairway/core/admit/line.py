@@ -115,6 +115,13 @@ class Line:
             self.in_flight[workload.key] = workload
         return workload
 
+    def peek(self) -> Workload | None:
+        """Whoever would be tried next."""
+        sticky, entry = self._sticky(), self._best()[1]
+        if sticky is not None and (entry is None or self._sticky_first(sticky, entry)):
+            return sticky
+        return entry[6] if entry is not None else None
+
     def restore(
         self, workload: Workload, reason: Requeue, now: Time, pending_flavors: bool = False, why: str = ""
     ) -> bool:
