@@ -15,8 +15,20 @@ from fairway.core.admit.ledger import Ledger
 from fairway.core.admit.lines import Lines, QueueMissing
 from fairway.core.admit.readiness import Check, Readiness, readiness
 from fairway.core.admit.recipe import Recipe, recipe_for
+from fairway.core.admit.reduce import can_reduce
 from fairway.core.admit.usage import UsageLedger
-from fairway.core.model import Cohort, Flavor, Queue, Settings, Shape, StopPolicy, TenantQueue, Time, Workload
+from fairway.core.model import (
+    Cohort,
+    Flavor,
+    PreemptionPolicy,
+    Queue,
+    Settings,
+    Shape,
+    StopPolicy,
+    TenantQueue,
+    Time,
+    Workload,
+)
 from fairway.core.quota.node import Node
 from fairway.core.quota.tree import QuotaTree
 
@@ -227,7 +239,23 @@ class AdmitState:
 
     def flush(self, now: Time) -> int:
         names, self._to_wake = self._to_wake, {}
-        return self.lines.wake(self.tree, names, now) if names else 0
+        if not names:
+            return 0
+        return self.lines.wake(self.tree, names, now, None if self.settings.fair_sharing else self._is_hopeless)
+
+    def _is_hopeless(self, name: str, shape: Shape) -> bool:
+        queue = self.queues[name]
+        recipe = self.recipe(queue, shape)
+        if recipe is None or (self.settings.preemptors_first and self.lines.by_queue[name].preemptor is not None):
+            return False
+        if can_reduce(shape.pod_sets):
+            return False
+        ranked = self.ledger.ranked.get(name)
+        equal_counts = queue.preemption.within_queue is PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY
+        lower = bool(self.ledger.evicted.get(name))
+        if ranked:
+            lower = lower or ranked[0][0] < shape.priority + equal_counts
+        return recipe.is_hopeless(self.tree.queues[name], queue.preemption, lower)
 
     def recipe(self, queue: Queue, shape: Shape) -> Recipe | None:
         key = (queue.name, shape)
