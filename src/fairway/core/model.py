@@ -131,7 +131,10 @@ class Caps:
 
 @dataclass(slots=True, frozen=True)
 class Queue:
-    """Where work waits and what it may use (a ClusterQueue, or a Queue compiled to the same thing)."""
+    """Where work waits and what it may use (a ClusterQueue, or a Queue compiled to the same thing).
+
+    Two gates: `accepts` is submission (open or closed), `stop` is dispatch (run, hold, hold and evict).
+    """
 
     name: str
     cohort: str | None = None
@@ -149,6 +152,7 @@ class Queue:
     caps: Caps = Caps()
     priority: int = 0
     round_robin: bool = False
+    accepts: bool = True
 
     def group_of(self, resource: str) -> ResourceGroup | None:
         for group in self.groups:
@@ -339,7 +343,7 @@ class Settings:
     fungibility: bool = True
     preserve_scan: bool = True
     priority_across_queues: bool = True
-    preemptors_first: bool = False
+    preemptors_first: bool = True
     preempt_within_nominal: bool = True
     non_borrowing_first: bool = True
     shape_parking: bool = True

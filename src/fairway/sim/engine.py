@@ -113,18 +113,14 @@ class Engine:
             self._stop(key, record, now)
 
     def _stop(self, key: str, record: JobRecord, now: Time) -> None:
-        workload = self.state.ledger.by_key.get(key)
-        if workload is None:
+        if key not in self.state.ledger:
             return
         self._epoch[key] = self._epoch.get(key, 0) + 1
         if record.started is not None:
             record.lost += now - record.started
         record.evictions += 1
         record.started = None
-        self.state.release(key, now)
-        workload.reservation = None
-        workload.evicted = False
-        self.state.submit(workload, now)
+        self.state.requeue(key, now)
 
     def _carry_out(self, plan: Plan, now: Time) -> None:
         run = self.run_

@@ -45,10 +45,31 @@ def cap_reached(queue: Queue, ledger: Ledger, workload: Workload, usage: Amounts
     return None
 
 
-def is_full(queue: Queue, ledger: Ledger, waiting: int) -> bool:
-    """Whether a queue takes no more work: what waits and what is in flight together."""
+@dataclass(slots=True, frozen=True)
+class QueueClosed:
+    queue: str
+
+    def __str__(self) -> str:
+        return f"queue '{self.queue}' takes no new work: submit to another, or open it first"
+
+
+@dataclass(slots=True, frozen=True)
+class QueueFull:
+    queue: str
+    depth: int
+
+    def __str__(self) -> str:
+        return f"queue '{self.queue}' is full (depth {self.depth})"
+
+
+def refuses_submission(queue: Queue, ledger: Ledger, waiting: int) -> QueueClosed | QueueFull | None:
+    """Asked before a workload is taken in: the submission gate, and the depth of what waits and runs together."""
+    if not queue.accepts:
+        return QueueClosed(queue.name)
     depth = queue.caps.depth
-    return depth is not None and len(ledger.of_queue(queue.name)) + waiting >= depth
+    if depth is not None and len(ledger.of_queue(queue.name)) + waiting >= depth:
+        return QueueFull(queue.name, depth)
+    return None
 
 
 def _is_child(workload: Workload) -> bool:

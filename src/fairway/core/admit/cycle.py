@@ -71,8 +71,8 @@ class _Round:
         heads = state.lines.heads(active)
         if not heads:
             return False
-        state.cycle += 1
         self._plan.cycles += 1
+        self._count_round(heads)
         entries, refused = self._nominate(heads)
         ordered = list(self._process_in_order(entries))
         for node, amounts in self._set_aside:
@@ -81,6 +81,13 @@ class _Round:
             if entry.status is not Status.ASSUMED:
                 self._put_back(entry)
         return self._changed
+
+    def _count_round(self, heads: list[Workload]) -> None:
+        """Trees do not see each other, so each has its own count of rounds."""
+        state = self._state
+        roots = dict.fromkeys(state.tree.queues[workload.queue].root.name for workload in heads)
+        for root in roots:
+            state.rounds[root] = state.rounds.get(root, 0) + 1
 
     def _nominate(self, heads: list[Workload]) -> tuple[list[Entry], list[Entry]]:
         entries: list[Entry] = []
@@ -175,7 +182,9 @@ class _Round:
         progress = state.progress.get(workload.key)
         if progress is None:
             return None
-        if progress.outdated(node.version, state.cycle, workload.shape, state.settings.preserve_scan):
+        if progress.outdated(
+            node.version, state.rounds.get(node.root.name, 0), workload.shape, state.settings.preserve_scan
+        ):
             del state.progress[workload.key]
             return None
         return progress
@@ -233,6 +242,9 @@ class _Round:
                 Pending.WAITING_FOR_PODS_READY,
                 Requeue.NO_FIT,
             )
+            return
+        if mode is Mode.PREEMPT and not self._may_preempt(entry):
+            entry.note, entry.pending = Note.KEPT_BACK, Pending.WAITING_FOR_QUOTA
             return
         for victim in entry.victims:
             self._taken[victim.workload.key] = victim
@@ -307,6 +319,15 @@ class _Round:
         node.add_all(amounts)
         self._set_aside.append((node, amounts))
 
+    def _may_preempt(self, entry: Entry) -> bool:
+        new = any(not victim.workload.evicted and victim.cause is not Cause.REPLACED for victim in entry.victims)
+        if not new:
+            return True
+        if not self._state.may_preempt(entry.workload, entry.node):
+            return False
+        self._state.spend(entry.workload, entry.node)
+        return True
+
     def _preempt(self, entry: Entry) -> None:
         entry.pending = Pending.WAITING_FOR_PREEMPTED
         victims = [victim for victim in entry.victims if victim.cause is not Cause.REPLACED]
@@ -376,7 +397,12 @@ class _Round:
     def _new_progress(self, entry: Entry) -> ScanProgress | None:
         if not entry.keeps_progress or not entry.assignment.tried:
             return None
-        progress = ScanProgress(entry.assignment.tried, entry.node.version, self._state.cycle, entry.workload.shape)
+        progress = ScanProgress(
+            entry.assignment.tried,
+            entry.node.version,
+            self._state.rounds.get(entry.node.root.name, 0),
+            entry.workload.shape,
+        )
         return progress if progress.pending else None
 
 

@@ -15,6 +15,7 @@ from fairway.core.admit.lane import Lane
 from fairway.core.model import Queue, Shape, Spot, Strategy, Time, Workload
 
 NamespaceTest = Callable[[str], bool]
+ShapeTest = Callable[[Shape], bool]
 TenantRank = Callable[[str], float]
 
 
@@ -115,6 +116,13 @@ class Line:
             self.in_flight[workload.key] = workload
         return workload
 
+    def peek(self) -> Workload | None:
+        """Whoever would be tried next."""
+        sticky, entry = self._sticky(), self._best()[1]
+        if sticky is not None and (entry is None or self._sticky_first(sticky, entry)):
+            return sticky
+        return entry[6] if entry is not None else None
+
     def restore(
         self, workload: Workload, reason: Requeue, now: Time, pending_flavors: bool = False, why: str = ""
     ) -> bool:
@@ -146,15 +154,23 @@ class Line:
                 self._move(lane, self._active, self._parked, parked=True)
         return parked
 
-    def wake(self, now: Time, namespace_matches: NamespaceTest | None = None) -> int:
-        """Something changed: let all that is parked be tried again. Says how many will be."""
+    def wake(self, now: Time, namespace_matches: NamespaceTest | None = None, hopeless: ShapeTest | None = None) -> int:
+        """Something changed: let all that is parked be tried again. Says how many will be.
+
+        Shapes of which it is plain that nothing changed for them may be left where they are.
+        """
         self.woken_at = self.pops
-        self.parked_shapes.clear()
+        kept: dict[Shape, str] = {}
         woken = 0
         for lane in list(self._parked.values()):
+            refused = hopeless is not None and lane.shape in self.parked_shapes
+            if refused and hopeless is not None and (lane.shape in kept or hopeless(lane.shape)):
+                kept[lane.shape] = self.parked_shapes[lane.shape]
+                continue
             if namespace_matches is None or namespace_matches(_namespace(lane.tenant)):
                 woken += len(lane)
                 self._move(lane, self._parked, self._active, parked=False)
+        self.parked_shapes = kept
         for workload in list(self.held.values()):
             if workload.backoff is not None and not workload.backoff.over(now):
                 continue

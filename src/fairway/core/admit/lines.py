@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fairway.core.admit.line import Line, Requeue, TenantRank
-from fairway.core.model import Queue, Spot, TenantQueue, Time, Workload
+from fairway.core.model import Queue, Shape, Spot, TenantQueue, Time, Workload
 from fairway.core.quota.tree import QuotaTree
 
 
@@ -114,8 +114,10 @@ class Lines:
         line = self.by_queue.get(current.queue)
         return line is not None and line.restore(current, reason, now, pending_flavors, why)
 
-    def wake(self, tree: QuotaTree, queues: Iterable[str], now: Time) -> int:
-        """Quota may have come free in these queues' trees: try again whatever waits in them."""
+    def wake(
+        self, tree: QuotaTree, queues: Iterable[str], now: Time, hopeless: Callable[[str, Shape], bool] | None = None
+    ) -> int:
+        """Quota may have come free in these queues' trees: try again whatever waits in them and has a chance."""
         woken = 0
         seen: set[int] = set()
         for name in queues:
@@ -130,14 +132,18 @@ class Lines:
                 if line.is_idle:
                     line.woken_at = line.pops
                 else:
-                    woken += self.wake_queue(member.name, now)
+                    woken += self.wake_queue(member.name, now, hopeless)
         return woken
 
-    def wake_queue(self, name: str, now: Time) -> int:
+    def wake_queue(self, name: str, now: Time, hopeless: Callable[[str, Shape], bool] | None = None) -> int:
         line = self.by_queue.get(name)
         if line is None:
             return 0
-        return line.wake(now, lambda namespace: self.namespace_matches(line.queue, namespace))
+        return line.wake(
+            now,
+            lambda namespace: self.namespace_matches(line.queue, namespace),
+            None if hopeless is None else lambda shape: hopeless(name, shape),
+        )
 
     def namespace_matches(self, queue: Queue, namespace: str) -> bool:
         labels = self.namespaces.get(namespace)

@@ -52,6 +52,7 @@ class Note(Enum):
     )
     OVERLAP = "Workload has overlapping preemption targets with another workload"
     NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+    KEPT_BACK = "Workload preempted others several times without being able to stay, and waits for something to change"
     PODS_NOT_READY = "waiting for all admitted workloads to be in PodsReady condition"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from fairway.core.admit.assign import PODS, flavor_mismatch
 from fairway.core.admit.assignment import Assignment, Attempt, Choice, PodSetAssignment
-from fairway.core.model import Cell, Flavor, Mode, Queue, Settings, Shape, cell
+from fairway.core.model import Cell, Flavor, Mode, Preemption, Queue, Settings, Shape, cell
 from fairway.core.quota.node import Node
 
 
@@ -49,6 +49,25 @@ class Recipe:
         if answer is None:
             answer = self._answers[key] = self._answer(key)
         return answer
+
+    def is_hopeless(self, node: Node, preemption: Preemption, lower_running: bool) -> bool:
+        """Whether it is plain, without trying, that it neither fits nor could preempt: classical rules, flat cohort.
+
+        A queue at or above its nominal quota, with nobody of lower priority in it, has no claim on anybody, unless it
+        may preempt while borrowing; and one that could always reclaim keeps nothing from others while it waits.
+        """
+        if lower_running or preemption.borrow_lower_priority or not preemption.always_reclaims:
+            return False
+        parent = node.parent
+        if parent is not None and parent.parent is not None:
+            return False
+        for _, _, at, amount, tried in self._cells:
+            if tried != -1:
+                return False
+            nominal = node.nominal(at)
+            if amount > node.available(at) and node.usage.get(at, 0) >= nominal:
+                return True
+        return False
 
     def _answer(self, heights: tuple[int, ...]) -> Assignment:
         choices: dict[str, Choice] = {}

@@ -2,7 +2,7 @@
 
 Remembered beyond the objects themselves, and safely forgotten at a restart: parked lanes and shapes (all is tried
 again), scan progress (scans start over), sticky preemptors and round-robin turns (order restarts), usage history
-(sampled again from the tenant queues' stored status), the cycle counter.
+(sampled again from the tenant queues' stored status), preemptions spent, the count of rounds per tree.
 """
 
 from __future__ import annotations
@@ -15,10 +15,24 @@ from fairway.core.admit.ledger import Ledger
 from fairway.core.admit.lines import Lines, QueueMissing
 from fairway.core.admit.readiness import Check, Readiness, readiness
 from fairway.core.admit.recipe import Recipe, recipe_for
+from fairway.core.admit.reduce import can_reduce
 from fairway.core.admit.usage import UsageLedger
-from fairway.core.model import Cohort, Flavor, Queue, Settings, Shape, StopPolicy, TenantQueue, Time, Workload
+from fairway.core.model import (
+    Cohort,
+    Flavor,
+    PreemptionPolicy,
+    Queue,
+    Settings,
+    Shape,
+    StopPolicy,
+    TenantQueue,
+    Time,
+    Workload,
+)
 from fairway.core.quota.node import Node
 from fairway.core.quota.tree import QuotaTree
+
+PREEMPTIONS_MAX = 3
 
 
 class AdmitState:
@@ -26,7 +40,6 @@ class AdmitState:
         "_recipes",
         "_to_wake",
         "checks",
-        "cycle",
         "dirty",
         "flavors",
         "inactive",
@@ -35,7 +48,9 @@ class AdmitState:
         "progress",
         "queues",
         "ready",
+        "rounds",
         "settings",
+        "spent",
         "terminating",
         "topologies",
         "tree",
@@ -58,7 +73,8 @@ class AdmitState:
         self.inactive: set[str] = set()
         self.unready: set[str] = set()
         self.progress: dict[str, ScanProgress] = {}
-        self.cycle = 0
+        self.spent: dict[str, dict[str, int]] = {}
+        self.rounds: dict[str, int] = {}
         self.dirty: dict[str, None] = {}
         self._to_wake: dict[str, None] = {}
         self._recipes: dict[tuple[str, Shape], Recipe | None] = {}
@@ -74,7 +90,7 @@ class AdmitState:
         node.version += 1
         self.lines.put_queue(queue, now)
         self._refresh(queue.name)
-        self.wake((queue.name,))
+        self.changed((queue.name,))
 
     def remove_queue(self, name: str, now: Time) -> None:
         node = self.tree.queues.get(name)
@@ -85,7 +101,7 @@ class AdmitState:
         self.ready.pop(name, None)
         self.inactive.discard(name)
         self.dirty.pop(name, None)
-        self.wake(other for other in beside if other != name)
+        self.changed(other for other in beside if other != name)
 
     def put_cohort(self, cohort: Cohort, now: Time) -> None:
         self._restructured(self.tree.put_cohort(cohort), now)
@@ -96,7 +112,7 @@ class AdmitState:
             members = [member.name for member in self.tree.queues_under(node)]
             self.tree.remove_cohort(name)
             self._recheck_cycles()
-            self.wake(members)
+            self.changed(members)
 
     def put_flavor(self, flavor: Flavor, now: Time) -> None:
         self.flavors[flavor.name] = flavor
@@ -117,7 +133,7 @@ class AdmitState:
     def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
         self.usage.set_weight(tenant.key, tenant.weight)
         self.lines.put_tenant(tenant, now)
-        self.wake((tenant.queue,))
+        self.changed((tenant.queue,))
 
     def remove_tenant(self, key: str) -> None:
         self.usage.forget(key)
@@ -133,6 +149,7 @@ class AdmitState:
         """A workload without quota arrives or changed. Raises QueueMissing when it cannot wait anywhere yet."""
         self.lines.put(workload, now)
         self.dirty[workload.queue] = None
+        self._news(workload.queue)
 
     def reserve(self, workload: Workload) -> None:
         """A workload holds quota, as its object says."""
@@ -146,6 +163,7 @@ class AdmitState:
         if workload is not None and workload.reservation is not None:
             self.usage.drop_penalty(workload.tenant_queue, key)
             self.wake((workload.reservation.queue,))
+            self._news(workload.reservation.queue)
         return workload
 
     def remove(self, key: str, now: Time) -> None:
@@ -156,10 +174,36 @@ class AdmitState:
             self.usage.drop_penalty(waiting.tenant_queue, key)
         self.release(key, now)
 
-    def requeue(self, workload: Workload, now: Time) -> None:
-        """An evicted workload stopped: it gives its quota back and waits again."""
-        self.release(workload.key, now)
-        self.submit(workload, now)
+    def requeue(self, key: str, now: Time) -> Workload | None:
+        """An evicted workload stopped: it gives its quota back and waits again.
+
+        That is no news but what was decided, so it gives nobody the right to preempt anew (see `may_preempt`).
+        """
+        workload = self.ledger.discard(key)
+        self.unready.discard(key)
+        if workload is None or workload.reservation is None:
+            return workload
+        self.usage.drop_penalty(workload.tenant_queue, key)
+        self.wake((workload.reservation.queue,))
+        workload.reservation = None
+        workload.evicted = False
+        self.lines.put(workload, now)
+        self.dirty[workload.queue] = None
+        return workload
+
+    def may_preempt(self, workload: Workload, node: Node) -> bool:
+        """Priority, reclaiming and fairness can contradict each other in a circle, in which everybody may displace the
+        next. So as long as nothing new happens in a tree, a workload may preempt only a few times in it."""
+        return self.spent.get(node.root.name, {}).get(workload.key, 0) < PREEMPTIONS_MAX
+
+    def spend(self, workload: Workload, node: Node) -> None:
+        spent = self.spent.setdefault(node.root.name, {})
+        spent[workload.key] = spent.get(workload.key, 0) + 1
+
+    def _news(self, queue: str) -> None:
+        node = self.tree.queues.get(queue)
+        if node is not None and self.spent:
+            self.spent.pop(node.root.name, None)
 
     def rejected(self, key: str, now: Time) -> None:
         """Apply could not commit an assumed reservation: take it back and try again."""
@@ -179,6 +223,13 @@ class AdmitState:
         if workload is not None and workload.reservation is not None and workload.reservation.admitted:
             self.usage.settle(workload.tenant_queue, key)
 
+    def changed(self, queues: Iterable[str]) -> None:
+        """Quotas or rules changed there."""
+        names = list(queues)
+        self.wake(names)
+        for name in names:
+            self._news(name)
+
     def wake(self, queues: Iterable[str]) -> None:
         """Quota may have come free there. What waits is woken at the next decision, once for all that happened."""
         for name in queues:
@@ -188,7 +239,23 @@ class AdmitState:
 
     def flush(self, now: Time) -> int:
         names, self._to_wake = self._to_wake, {}
-        return self.lines.wake(self.tree, names, now) if names else 0
+        if not names:
+            return 0
+        return self.lines.wake(self.tree, names, now, None if self.settings.fair_sharing else self._is_hopeless)
+
+    def _is_hopeless(self, name: str, shape: Shape) -> bool:
+        queue = self.queues[name]
+        recipe = self.recipe(queue, shape)
+        if recipe is None or (self.settings.preemptors_first and self.lines.by_queue[name].preemptor is not None):
+            return False
+        if can_reduce(shape.pod_sets):
+            return False
+        ranked = self.ledger.ranked.get(name)
+        equal_counts = queue.preemption.within_queue is PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY
+        lower = bool(self.ledger.evicted.get(name))
+        if ranked:
+            lower = lower or ranked[0][0] < shape.priority + equal_counts
+        return recipe.is_hopeless(self.tree.queues[name], queue.preemption, lower)
 
     def recipe(self, queue: Queue, shape: Shape) -> Recipe | None:
         key = (queue.name, shape)
@@ -213,7 +280,7 @@ class AdmitState:
         for above in (node, *(() if node.name in self.tree.cyclic else node.path())):
             above.version += 1
         self._recheck_cycles()
-        self.wake([member.name for member in self._members(node)])
+        self.changed([member.name for member in self._members(node)])
 
     def _members(self, node: Node) -> list[Node]:
         if node.name in self.tree.cyclic:
@@ -228,7 +295,7 @@ class AdmitState:
         self._recipes.clear()
         for name in self.queues:
             self._refresh(name)
-        self.wake(list(self.queues))
+        self.changed(list(self.queues))
 
     def _refresh(self, name: str) -> None:
         ready = readiness(
