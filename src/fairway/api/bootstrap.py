@@ -8,7 +8,7 @@ from typing import Any
 from fairway.api.request import Options, Target
 from fairway.api.space import Space
 
-NAMESPACES = ("default", "kube-system", "kube-public")
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _OPTIONS = Options(manager="fairway")
 
 

@@ -102,6 +102,8 @@ class Deletion:
     propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
     uid: str = ""
     resource_version: str = ""
+    grace_seconds: int | None = None
+    """What a pod gets to end in good order; None: as it says itself. 0 takes it out at once."""
 
 
 class Client(Protocol):
@@ -120,6 +122,10 @@ class Client(Protocol):
         ...
 
     async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item: ...
+
+    async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
+        """Send something to a subresource that is no part of the object itself: pods/binding, pods/eviction."""
+        ...
 
     async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item: ...
 

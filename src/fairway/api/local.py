@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fairway.api import codec, patching
+from fairway.api import codec, patching, subresources
 from fairway.api.client import (
     BACKGROUND,
     EVERYWHERE,
@@ -81,6 +81,10 @@ class LocalClient:
         write = self._space.objects.create(target, plain(body), self._dry if dry_run else self._options)
         return await self._commit(write)
 
+    async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
+        target = self._target(resource, namespace, name, subresource)
+        await self._space.objects.commit(subresources.post(self._space.objects, target, plain(body), self._options))
+
     async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
         options = self._dry if dry_run else self._options
         return await self._commit(self._update(resource, plain(body), subresource, options))
@@ -103,7 +107,7 @@ class LocalClient:
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
         target = self._target(resource, namespace, name)
-        options = DeleteOptions(how.propagation, None, how.uid, how.resource_version)
+        options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
         await self._space.objects.commit(self._space.objects.delete(target, options, self._options))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:

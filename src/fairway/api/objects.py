@@ -7,7 +7,7 @@ staged as one transaction, or each on its own and awaited together (bulk).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec import UNSET
@@ -19,7 +19,7 @@ from fairway.api.request import Admission, DeleteOptions, Operation, Options, Ta
 from fairway.kinds.kind import Kind
 from fairway.kinds.meta import ManagedFieldsEntry
 from fairway.kinds.registry import Registry
-from fairway.kinds.types import Time, format_time
+from fairway.kinds.types import Time, format_time, parse_time
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
 from fairway.store import ABSENT, Conflict, Delete, Put, Record, Store, StoreError, StoreFull
@@ -228,9 +228,17 @@ class Objects:
             new.metadata.generation = old.metadata.generation + 1
         if new == old:
             return Write(target, None, record.value, warnings)
-        if old.metadata.deletion_timestamp and not new.metadata.finalizers and kind.bucket != "namespaces":
+        over = old.metadata.deletion_timestamp and not old.metadata.deletion_grace_period_seconds
+        if over and not new.metadata.finalizers and kind.bucket != "namespaces":
             return self._gone(target, record, options, warnings)
         return self._put(target, new, record.revision, writers, options, warnings)
+
+    def rewrite(self, target: Target, record: Record, new: Any, options: Options) -> Write:
+        """Write what the system itself decided about an object, beyond what an update may change: its node, for a pod."""
+        writers = managed.add_writer(
+            record.writers, options.manager, target.kind.api_version(target.version.name), target.subresource
+        )
+        return self._put(target, new, record.revision, writers, options, [])
 
     def _check_identity(self, target: Target, record: Record, old: Any, meta: Any) -> None:
         kind = target.kind
@@ -275,20 +283,34 @@ class Objects:
         elif meta.deletion_timestamp:
             finalizers += kept
         terminating = kind.bucket == "namespaces"
-        if not finalizers and not terminating:
+        grace, ends = self._grace(kind, old, how)
+        if not finalizers and not terminating and not grace:
             return self._gone(target, record, options, admission.warnings)
         new = codec.stored(kind, record.value)
         new.metadata.finalizers = finalizers or UNSET
-        if not meta.deletion_timestamp:
-            new.metadata.deletion_timestamp = self.now()
-            new.metadata.deletion_grace_period_seconds = 0
-            if meta.generation is not UNSET:
-                new.metadata.generation = meta.generation + 1
+        new.metadata.deletion_timestamp, new.metadata.deletion_grace_period_seconds = ends, grace
+        if not meta.deletion_timestamp and meta.generation is not UNSET:
+            new.metadata.generation = meta.generation + 1
         if terminating:
             new.status.phase = "Terminating"
         if new == old:
             return Write(target, None, record.value, admission.warnings)
         return self._put(target, new, record.revision, record.writers, options, admission.warnings)
+
+    def _grace(self, kind: Kind, old: Any, how: DeleteOptions) -> tuple[int, Time]:
+        """Seconds left to whoever ends the object, and until when. What was granted once can only be shortened."""
+        meta = old.metadata
+        if not meta.deletion_timestamp:
+            grace = kind.home.grace(old, how.grace_seconds)
+            return grace, self._later(grace) if grace else self.now()
+        granted = meta.deletion_grace_period_seconds or 0
+        if how.grace_seconds is None or how.grace_seconds >= granted:
+            return granted, meta.deletion_timestamp
+        asked = parse_time(meta.deletion_timestamp) - timedelta(seconds=granted - how.grace_seconds)
+        return how.grace_seconds, format_time(asked)
+
+    def _later(self, seconds: int) -> Time:
+        return format_time(datetime.fromtimestamp(int(self.clock.now) + seconds, UTC))
 
     def _check_preconditions(self, target: Target, record: Record, uid: str, how: DeleteOptions) -> None:
         shown = f"{target.kind.name}.{target.kind.group}" if target.kind.group else target.kind.name

@@ -115,6 +115,10 @@ class RemoteClient:
             namespace = codec.identity(value)[1] or "default"
         return Item(await self._call("POST", resource.path(namespace), self._writing(dry_run), _bytes(value)))
 
+    async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
+        path = resource.path(namespace, name, subresource)
+        await self._call("POST", path, self._writing(False), _bytes(plain(body)))
+
     async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
         value = plain(body)
         name, namespace = codec.identity(value)
@@ -144,6 +148,8 @@ class RemoteClient:
         preconditions = {"uid": how.uid, "resourceVersion": how.resource_version}
         if any(preconditions.values()):
             body["preconditions"] = {key: value for key, value in preconditions.items() if value}
+        if how.grace_seconds is not None:
+            body["gracePeriodSeconds"] = how.grace_seconds
         await self._call("DELETE", resource.path(namespace, name), {}, encode(body))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:

@@ -77,6 +77,10 @@ def _no_errors(_new: Any, _old: Any | None) -> list[FieldError]:
     return []
 
 
+def _at_once(_old: Any, _asked: int | None) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of object. Functions get Structs of the storage version and may change `new` in place where they say so."""
@@ -117,6 +121,8 @@ class Kind:
     """What is wrong with a name, if anything (fairway.kinds.names)."""
     validate_status: Callable[[Any, Any | None], list[FieldError]] = _no_errors
     warn: Callable[[Any, Any | None], list[str]] = field(default=lambda _new, _old: [])
+    grace: Callable[[Any, int | None], int] = _at_once
+    """grace(old, asked): seconds that whoever looks after the object gets to end it in good order; 0 deletes it at once."""
 
     view_of: Kind | None = None
     """The kind whose objects this one shows in another group: its versions convert to and from that kind's storage version."""

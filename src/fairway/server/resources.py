@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from fairway.api import codec, patching
+from fairway.api import codec, patching, subresources
 from fairway.api.errors import ApiError, bad_request, method_not_allowed, unsupported_media_type
 from fairway.api.reads import Page
 from fairway.api.request import Options, Target, Write
@@ -114,11 +114,21 @@ class Resources:
 
     async def create(self, request: Request, target: Target, accepted: Accepted) -> None:
         if target.name:
-            raise method_not_allowed()
+            await self._post(request, target, accepted)
+            return
         options = write_options(request)
         body = await self._body(request, target, options)
         write = self.space.objects.create(target, body, options)
         await self._commit(request, write, accepted, status=201)
+
+    async def _post(self, request: Request, target: Target, accepted: Accepted) -> None:
+        """Something sent to a subresource that is no part of the object: a pod's binding, its eviction."""
+        node = subresources.body_schema(target)
+        body = read_body(request.header(b"content-type"), await request.body(), node, native=True)
+        write = subresources.post(self.space.objects, target, body, write_options(request))
+        await self.space.objects.commit(write)
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+        await request.respond(201, *_represent(encode(status), accepted, write.warnings))
 
     async def update(self, request: Request, target: Target, accepted: Accepted) -> None:
         if not target.name:

@@ -61,6 +61,7 @@ POD = Kind(
     validate=pod_rules.validate_pod,
     validate_status=pod_rules.validate_pod_status,
     warn=pod_rules.warn_pod,
+    grace=pod_rules.grace_seconds,
 )
 
 EVENT = Kind(

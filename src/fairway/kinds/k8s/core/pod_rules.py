@@ -14,6 +14,7 @@ from fairway.kinds.k8s.core.affinity import NodeAffinity, NodeSelectorTerm, Tole
 from fairway.kinds.k8s.core.container import Container
 from fairway.kinds.k8s.core.container_rules import Surroundings
 from fairway.kinds.k8s.core.pod import Pod, PodSchedulingGate, PodSpec, PodTemplate, PodTemplateSpec
+from fairway.kinds.k8s.core.pod_defaults import GRACE_SECONDS
 from fairway.kinds.k8s.core.podstatus import ContainerStatus
 from fairway.kinds.k8s.core.volume_rules import volumes
 from fairway.kinds.k8s.opt import flag, items, pairs, text
@@ -133,6 +134,16 @@ def validate_pod_status(new: Pod, old: Pod | None) -> list[FieldError]:
 
 def warn_pod(new: Pod, old: Pod | None) -> list[str]:
     return dns_label_warning(new.metadata.name) if old is None else []
+
+
+def grace_seconds(pod: Pod, asked: int | None) -> int:
+    """A pod that nobody runs, or that has ended, needs no time to end."""
+    if not pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
+        return 0
+    wanted = pod.spec.termination_grace_period_seconds if asked is None else asked
+    if wanted is UNSET:
+        return GRACE_SECONDS
+    return wanted if wanted >= 0 else 1
 
 
 def _host_network(path: str, spec: PodSpec) -> list[FieldError]:
