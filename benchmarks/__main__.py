@@ -114,12 +114,11 @@ def main() -> None:
     for name in chosen(arguments.names):
         question, run = question_of(name)
         start = time.perf_counter()
-        with console.status(question):
-            gc.collect()
-            results = run(arguments.quick)
-        answers[name] = results
-        console.print(f"\n[bold]{question}[/bold]  [dim]{time.perf_counter() - start:.0f} s[/dim]")
+        console.print(f"\n[bold]{question}[/bold]")
+        gc.collect()
+        results = answers[name] = run(arguments.quick)
         console.print(table(results))
+        console.print(f"  [dim]{time.perf_counter() - start:.0f} s[/dim]")
         for note in dict.fromkeys(f"{result.name}: {result.note}" for result in results if result.note):
             console.print(Text(f"  {note}", "dim italic"))
     if arguments.json:

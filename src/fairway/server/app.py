@@ -18,6 +18,7 @@ from fairway.api.space import Space
 from fairway.kinds.own.token import TOKEN
 from fairway.server.bulk import PATH as BULK_PATH
 from fairway.server.bulk import bulk
+from fairway.server.deadlines import Deadlines
 from fairway.server.discovery import Discovery
 from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
@@ -75,8 +76,7 @@ class App:
         for prefix, served in self._spaces.items():
             served.prefix = prefix
         self.metrics = Metrics([served.space for served in spaces])
-        self._in_flight = 0
-        self._watches = 0
+        self._deadlines = Deadlines(REQUEST_SECONDS_MAX)
         self.ready = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,38 +130,45 @@ class App:
         if verb == "watch":
             await self._watch(served, request, resource)
             return
-        if self._in_flight >= IN_FLIGHT_MAX:
+        if self.metrics.in_flight >= IN_FLIGHT_MAX:
             raise ApiError(
                 429, "TooManyRequests", "too many requests at once; wait a moment and try again", retry_after=1
             )
-        loop = asyncio.get_running_loop()
-        self._in_flight += 1
-        self.metrics.in_flight.inc()
+        await self._bounded(served, request, resource, verb)
+
+    async def _bounded(self, served: Served, request: Request, resource: ResourcePath, verb: str) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        loop, metrics = task.get_loop(), self.metrics
+        metrics.in_flight += 1
         started = loop.time()
+        self._deadlines.begin(task, started)
         code = 200
         try:
-            async with asyncio.timeout(REQUEST_SECONDS_MAX):
-                await self._resource(served, request, resource, verb)
+            await self._resource(served, request, resource, verb)
         except ApiError as error:
             code = error.code
             raise
+        except asyncio.CancelledError:
+            if not self._deadlines.ended(task):
+                raise
+            code = 504
+            raise TimeoutError from None
         finally:
-            self._in_flight -= 1
-            self.metrics.in_flight.dec()
+            self._deadlines.end(task)
+            metrics.in_flight -= 1
             verb, name = _counted(served, resource, verb)
-            self.metrics.count(verb, name, code)
-            self.metrics.time(verb, name, loop.time() - started)
+            metrics.count(verb, name, code)
+            metrics.time(verb, name, loop.time() - started)
 
     async def _watch(self, served: Served, request: Request, resource: ResourcePath) -> None:
-        if self._watches >= WATCHES_MAX:
+        if self.metrics.watchers >= WATCHES_MAX:
             raise ApiError(429, "TooManyRequests", "too many open watches on this node", retry_after=5)
-        self._watches += 1
-        self.metrics.watchers.inc()
+        self.metrics.watchers += 1
         try:
             await self._resource(served, request, resource, "watch")
         finally:
-            self._watches -= 1
-            self.metrics.watchers.dec()
+            self.metrics.watchers -= 1
             self.metrics.count(*_counted(served, resource, "watch"), 200)
 
     async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
