@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from fairway.api import codec
@@ -52,6 +53,15 @@ def _writer(line: str, time: str) -> Writer:
 def entries(value: list[dict[str, Any]]) -> _ENTRIES:
     result: _ENTRIES = convert(value, _ENTRIES)
     return result
+
+
+def settled(old: Any, new: Any, applied: _ENTRIES) -> Any:
+    """What an apply leaves behind: the entries that were there if nothing but their times would change."""
+    known = old.metadata.managed_fields or []
+    if len(known) != len(applied) or any(msgspec.structs.replace(a, time=b.time) != b for a, b in zip(applied, known)):
+        return applied or UNSET
+    new.metadata.managed_fields = old.metadata.managed_fields
+    return old.metadata.managed_fields if new == old else applied or UNSET
 
 
 def track(target: Target, old: Any, new: Any, sent: Any, manager: str, now: Time) -> None:

@@ -217,7 +217,7 @@ class Objects:
         warnings = self._finish("UPDATE", target, new, old, options, warnings)
         writers = record.writers
         if applied is not None:
-            new.metadata.managed_fields = applied or UNSET
+            new.metadata.managed_fields = managed.settled(old, new, applied)
         elif old.metadata.managed_fields or sent_managed:
             managed.track(target, old, new, sent_managed, options.manager, self.now())
         elif new != old:

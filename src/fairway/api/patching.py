@@ -67,7 +67,8 @@ def _apply(objects: Objects, target: Target, applied: Any, options: Options) -> 
     if record is None and target.subresource:
         raise not_found(target.kind, target.name)
     node = target.version.node
-    live = managed.with_known(_live(target, record), record.writers, node) if record is not None else None
+    shown = _live(target, record) if record is not None else None
+    live = managed.with_known(shown, record.writers, node) if shown is not None and record is not None else None
     try:
         merged, entries = apply.apply(
             live,
@@ -86,7 +87,10 @@ def _apply(objects: Objects, target: Target, applied: Any, options: Options) -> 
         raise bad_request(f"the configuration cannot be applied: {error}") from None
     metadata = {name: value for name, value in merged["metadata"].items() if name != "managedFields"}
     obj, warnings = codec.read(target.kind, target.version, {**merged, "metadata": metadata}, options.strictness)
-    fields = managed.entries(entries)
+    # Fields are tracked for the sake of appliers: one that owns nothing does not begin to.
+    tracked = shown is not None and "managedFields" in shown["metadata"]
+    applies = any(entry["operation"] == "Apply" for entry in entries)
+    fields = managed.entries(entries) if tracked or applies else []
     if record is None:
         return objects.create_object(target, obj, options, warnings, fields)
     return objects.replace(target, record, obj, options, warnings, fields)

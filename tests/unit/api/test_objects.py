@@ -401,6 +401,35 @@ def test_server_side_apply_owns_what_it_applies_and_names_whom_it_conflicts_with
     run(body)
 
 
+def test_applying_the_same_again_later_writes_nothing_even_where_the_server_fills_in_list_items() -> None:
+    flavor = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": "f"},
+        "spec": None,
+    }
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "n"}
+    placement = {
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+        "kind": "ClusterResourcePlacement",
+        "metadata": {"name": "p"},
+        "spec": {"resourceSelectors": [selector]},
+    }
+    placements = Resource("placement.kubernetes-fleet.io", "v1beta1", "clusterresourceplacements", namespaced=False)
+    flavors = Resource("kueue.x-k8s.io", "v1beta2", "resourceflavors", namespaced=False)
+
+    async def body(world: World) -> None:
+        for resource, obj in ((flavors, flavor), (placements, placement)):
+            name = obj["metadata"]["name"]
+            world.space.clock.now = StoppedClock.now
+            first = (await world.client.patch(resource, name, obj, media=patching.APPLY_PATCH)).json()
+            world.space.clock.now += 60
+            again = (await world.client.patch(resource, name, obj, media=patching.APPLY_PATCH)).json()
+            assert again == first
+
+    run(body)
+
+
 def test_an_admission_hook_may_change_or_refuse() -> None:
     async def body(world: World) -> None:
         def hook(admission: Admission) -> None:
