@@ -20,6 +20,10 @@ from fairway.server.app import App
 T = TypeVar("T")
 JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 PATIENCE_S = 20.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
