@@ -7,19 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
+from fairway.cli import serving
 from fairway.node import Node
 from fairway.server.app import App
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
 
 T = TypeVar("T")
 JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 PATIENCE_S = 20.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -232,3 +241,22 @@ def configmap(name: str, **data: str) -> dict[str, Any]:
 
 def _readable(headers: Any) -> list[tuple[str, str]]:
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+
+
+@contextlib.asynccontextmanager
+async def listening(app: App) -> AsyncIterator[int]:
+    """The application behind a real socket, under the server that nodes use. Yields the port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    started, stopping = asyncio.Event(), asyncio.Event()
+    serving_task = asyncio.ensure_future(
+        serving.serve(
+            cast("ASGI3Application", app), [listener], certificate=None, started=started.set, stopping=stopping
+        )
+    )
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await started.wait()
+        yield listener.getsockname()[1]
+    finally:
+        stopping.set()
+        await serving_task

@@ -13,7 +13,22 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.integration.inprocess import CONFIGMAPS, JOBS, JSON, TABLE, Answer, Client, Running, configmap, job, running
+from tests.integration.inprocess import (
+    APPLY,
+    CONFIGMAPS,
+    JOBS,
+    JSON,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    TABLE,
+    Answer,
+    Client,
+    Running,
+    configmap,
+    job,
+    running,
+)
 
 from fairway.server import app as server_app
 from fairway.server.tokens import issue_token
@@ -21,10 +36,6 @@ from fairway.store.sqlite import SqliteLog
 
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
-MERGE = "application/merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
-APPLY = "application/apply-patch+yaml"
 MEDIA = (MERGE, JSON_PATCH, STRATEGIC, APPLY)
 BULK = "/apis/fairway.dev/v1/bulk"
 TOO_LARGE = "the request body is larger than 3 MiB"

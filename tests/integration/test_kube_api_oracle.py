@@ -15,16 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.inprocess import JSON, TABLE, Answer, Running, job, running
+from tests.integration.inprocess import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC, TABLE, Answer, Running, job, running
 
 SHARED = Path(os.environ.get("FAIRWAY_SHARED") or Path(__file__).parents[3] / "shared")
 ORACLE = SHARED / "spec" / "kube-api-oracle.txt"
 JOBS = "/apis/batch/v1/namespaces/compute-jobs/jobs"
 MOCK = f"{JOBS}/mock-workload"
-STRATEGIC = "application/strategic-merge-patch+json"
-MERGE = "application/merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-APPLY = "application/apply-patch+yaml"
 NAME_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an "
     "alphanumeric character (e.g. 'example.com', regex used for validation is "
