@@ -68,7 +68,10 @@ SHAPES = {"baseline": BASELINE, "large": LARGE}
 
 
 def kueue_scenario(name: str, settings: Settings | None = None) -> Scenario:
-    shape = SHAPES[name]
+    return shape_scenario(name, SHAPES[name], settings or Settings())
+
+
+def shape_scenario(name: str, shape: KueueShape, settings: Settings) -> Scenario:
     queues: list[Queue] = []
     tenants: list[TenantQueue] = []
     jobs: list[Job] = []
@@ -90,7 +93,7 @@ def kueue_scenario(name: str, settings: Settings | None = None) -> Scenario:
                     )
                     for at in range(work.count)
                 ]
-    return Scenario(name, queues, tenants, jobs, [Flavor(_FLAVOR)], [], settings or Settings())
+    return Scenario(name, queues, tenants, jobs, [Flavor(_FLAVOR)], [], settings)
 
 
 def _queue(name: str, cohort: str) -> Queue:

@@ -8,8 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.core.worlds import World, admitted, evicted, layout, world
 
+from fairway.core.admit.assign import Assigner
+from fairway.core.admit.assignment import Assignment
 from fairway.core.admit.cycle import cycle
 from fairway.core.admit.plan import Admit, Evict, Migrate
+from fairway.core.admit.preempt import Search
 from fairway.core.admit.state import AdmitState
 from fairway.core.model import Spot, Strategy
 from fairway.core.quota.node import Node
@@ -162,6 +165,38 @@ def test_one_pass_equals_cycles_repeated_until_nothing_changes(seed: int) -> Non
                 one.stop(key)
         outcomes.append(log)
     assert outcomes[0] == outcomes[1]
+
+
+@given(SEEDS)
+@PROPERTY
+def test_the_short_way_says_what_the_long_way_says(seed: int) -> None:
+    rng = random.Random(seed)
+    made = world(rng)
+    for _ in range(14):
+        made.submit(rng)
+    made.run_to_rest()
+    state = made.state
+    for workload in made.submitted.values():
+        queue, node = state.queues[workload.queue], state.tree.queues[workload.queue]
+        recipe = state.recipe(queue, workload.shape)
+        assert recipe is not None
+        search = Search(state.field(made.now), workload, queue, node)
+        short = recipe.try_on(node) or recipe.try_hard(node, search.simulate)
+        if short is not None:
+            long = Assigner(workload.shape, queue, node, state.flavors, state.settings, search.simulate).assign()
+            assert _answer(short) == _answer(long)
+
+
+def _answer(assignment: Assignment) -> object:
+    return (
+        assignment.mode,
+        assignment.borrowing,
+        {at: amount for at, amount in assignment.usage.items() if amount},
+        assignment.no_fit,
+        assignment.tried,
+        assignment.message(),
+        [(ps.choices, ps.attempts, ps.requests) for ps in assignment.pod_sets],
+    )
 
 
 def _pass(one: World) -> tuple[list[str], list[str]]:

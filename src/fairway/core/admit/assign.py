@@ -43,6 +43,7 @@ from fairway.core.model import (
     Amounts,
     Cell,
     Flavor,
+    Fungibility,
     Mode,
     PodSet,
     PodSetUse,
@@ -100,9 +101,7 @@ class Assigner:
         self._topology_only = bool(queue.groups) and all(
             name in flavors and flavors[name].topology is not None for group in queue.groups for name in group.flavors
         )
-        self._can_preempt_while_borrowing = queue.preemption.borrow_lower_priority or (
-            settings.fair_sharing and queue.preemption.reclaim is not PreemptionPolicy.NEVER
-        )
+        self._can_preempt_while_borrowing = preempts_while_borrowing(queue, settings)
 
     def assign(self, counts: Sequence[int] | None = None) -> Assignment:
         assignment = Assignment()
@@ -258,34 +257,22 @@ class Assigner:
     def _grade(
         self, flavor: str, members: list[int], wanted: dict[str, int], used: Amounts
     ) -> tuple[dict[str, Choice], Grade, Attempt]:
-        choices: dict[str, Choice] = {}
-        grade = BEST
         attempt = Attempt(flavor, Mode.FIT)
+        cells: list[tuple[str, Cell, int, int]] = []
         for resource, amount in wanted.items():
             if self._replaced is not None:
                 original = self._slice_elsewhere(flavor, members, resource)
-                if original is not None:
-                    grade = WORST
-                    if not attempt.reasons:
-                        attempt.reasons.append(SliceElsewhere(flavor, original))
-                    attempt.no_fit = worst(attempt.no_fit, NoFit.NO_MATCHING_FLAVOR)
-                else:
+                if original is None:
                     amount -= sum(self._replaced[index].amounts.get(resource, 0) for index in members)
+                elif not attempt.reasons:
+                    attempt.reasons.append(SliceElsewhere(flavor, original))
+                    attempt.no_fit = NoFit.NO_MATCHING_FLAVOR
             at = cell(flavor, resource)
-            possibility, borrow, reason = self._fits(at, used.get(at, 0), amount)
-            if reason is not None:
-                attempt.reasons.append(reason)
-                if possibility is Possibility.NO_FIT:
-                    attempt.no_fit = worst(attempt.no_fit, reason.kind)
-            attempt.borrow = max(attempt.borrow, borrow)
-            own = Grade(possibility, borrow)
-            if is_preferred(grade, own, self._queue.fungibility):
-                grade = own
-            if grade.possibility is not Possibility.NO_FIT:
-                choices[resource] = Choice(flavor, possibility.mode, borrow)
-        attempt.mode = grade.possibility.mode
-        if attempt.mode is Mode.PREEMPT:
-            attempt.possibility = grade.possibility
+            cells.append((resource, at, used.get(at, 0), amount))
+        start = WORST if attempt.reasons else BEST
+        choices, grade = grade_cells(
+            cells, attempt, start, self._node, self._queue.fungibility, self._can_preempt_while_borrowing, self._oracle
+        )
         return choices, grade, attempt
 
     def _slice_elsewhere(self, flavor: str, members: list[int], resource: str) -> str | None:
@@ -295,22 +282,6 @@ class Assigner:
             if original != flavor:
                 return original
         return None
-
-    def _fits(self, at: Cell, before: int, request: int) -> tuple[Possibility, int, Reason | None]:
-        node = self._node
-        need = before + request
-        capacity = node.potential(at)
-        if need > capacity:
-            return Possibility.NO_FIT, 0, OverCapacity(at, before, request, capacity)
-        borrow, smaller = node.lowest_fit(at, need)
-        available = node.queue_available(at)
-        if need <= available:
-            return Possibility.FIT, borrow, None
-        reason = QuotaInUse(at, need - available)
-        if node.nominal(at) >= need or smaller or self._can_preempt_while_borrowing:
-            possibility, borrow = self._oracle(at, need)
-            return possibility, borrow, reason
-        return Possibility.NO_FIT, borrow, reason
 
     def _append(self, assignment: Assignment, result: PodSetAssignment) -> None:
         assignment.pod_sets.append(result)
@@ -328,6 +299,60 @@ class Assigner:
             if use.name == pod_set:
                 return use.amounts.get(resource, 0)
         return 0
+
+
+def grade_cells(
+    cells: Sequence[tuple[str, Cell, int, int]],
+    attempt: Attempt,
+    grade: Grade,
+    node: Node,
+    fungibility: Fungibility,
+    while_borrowing: bool,
+    oracle: Oracle,
+) -> tuple[dict[str, Choice], Grade]:
+    """How a flavor could be had for several resources: as its worst. The cells come with what others took before."""
+    choices: dict[str, Choice] = {}
+    for resource, at, before, amount in cells:
+        possibility, borrow, reason = ask_quota(node, at, before, amount, while_borrowing, oracle)
+        if reason is not None:
+            attempt.reasons.append(reason)
+            if possibility is Possibility.NO_FIT:
+                attempt.no_fit = worst(attempt.no_fit, reason.kind)
+        if borrow > attempt.borrow:
+            attempt.borrow = borrow
+        own = Grade(possibility, borrow)
+        if is_preferred(grade, own, fungibility):
+            grade = own
+        if grade.possibility is not Possibility.NO_FIT:
+            choices[resource] = Choice(attempt.flavor, possibility.mode, borrow)
+    attempt.mode = grade.possibility.mode
+    if attempt.mode is Mode.PREEMPT:
+        attempt.possibility = grade.possibility
+    return choices, grade
+
+
+def ask_quota(
+    node: Node, at: Cell, before: int, request: int, while_borrowing: bool, oracle: Oracle
+) -> tuple[Possibility, int, Reason | None]:
+    """Whether an amount can be had of a cell, with how much borrowing, or by preempting if that may be."""
+    need = before + request
+    capacity = node.potential(at)
+    if need > capacity:
+        return Possibility.NO_FIT, 0, OverCapacity(at, before, request, capacity)
+    borrow, smaller = node.lowest_fit(at, need)
+    available = max(0, node.available(at))
+    if need <= available:
+        return Possibility.FIT, borrow, None
+    reason = QuotaInUse(at, need - available)
+    if node.nominal(at) >= need or smaller or while_borrowing:
+        possibility, borrow = oracle(at, need)
+        return possibility, borrow, reason
+    return Possibility.NO_FIT, borrow, reason
+
+
+def preempts_while_borrowing(queue: Queue, settings: Settings) -> bool:
+    rules = queue.preemption
+    return rules.borrow_lower_priority or (settings.fair_sharing and rules.reclaim is not PreemptionPolicy.NEVER)
 
 
 def flavor_mismatch(

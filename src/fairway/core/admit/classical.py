@@ -40,6 +40,8 @@ def classical_victims(contest: Contest) -> list[Victim]:
     may_borrow = contest.queue.preemption.borrow_lower_priority
     contest_others = may_borrow or _strictly_under_nominal(contest)
     reclaimable, contested = _others(contest, contest_others)
+    if not reclaimable.nodes and not contested.nodes and not _any_own(contest):
+        return []
     for borrowing in _attempts(contest, reclaimable, contested, contest_others):
         victims = _attempt(contest, reclaimable, contested, borrowing)
         if victims:
@@ -167,6 +169,17 @@ def _while_lower(
         if highest is not None and entry[0] > highest:
             return
         yield entry[-1]
+
+
+def _any_own(contest: Contest) -> bool:
+    """Whether anybody in the own queue could be asked at all: the lowest priority is the first to look at."""
+    policy, name, ledger = contest.queue.preemption.within_queue, contest.node.name, contest.field.ledger
+    if policy is PreemptionPolicy.NEVER:
+        return False
+    ranked = ledger.ranked.get(name)
+    if ranked and ranked[0][0] <= contest.workload.shape.priority:
+        return True
+    return bool(ledger.evicted.get(name))
 
 
 def _any(workloads: Iterator[Workload]) -> bool:

@@ -140,12 +140,17 @@ class _Round:
         state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
         replaced = self._replaced(workload)
         progress = None if nominated is not None else self._progress(workload, node)
-        if replaced is None and progress is None and nominated is None:
-            recipe = state.recipe(queue, workload.shape)
-            quick = recipe.try_on(node) if recipe is not None else None
+        recipe = (
+            state.recipe(queue, workload.shape) if replaced is None and progress is None and not nominated else None
+        )
+        if recipe is not None:
+            quick = recipe.try_on(node)
             if quick is not None:
                 return quick, []
         searching = Search(self._field, workload, queue, node)
+        hard = recipe.try_hard(node, searching.simulate) if recipe is not None else None
+        if hard is not None and not (state.settings.partial_admission and can_reduce(workload.shape.pod_sets)):
+            return _completed(searching, hard) or (hard, [])
         assigner = Assigner(
             workload.shape,
             queue,

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairway.core.admit.assign import PODS, flavor_mismatch
-from fairway.core.admit.assignment import Assignment, Attempt, Choice, PodSetAssignment
+from fairway.core.admit.assign import PODS, Oracle, flavor_mismatch, grade_cells, preempts_while_borrowing
+from fairway.core.admit.assignment import BEST, Assignment, Attempt, Choice, PodSetAssignment, Possibility
+from fairway.core.admit.reasons import NoFit
 from fairway.core.model import Cell, Flavor, Mode, Preemption, Queue, Settings, Shape, cell
 from fairway.core.quota.node import Node
 
 
 class Recipe:
-    __slots__ = ("_answers", "_borrows", "_cells", "_count", "_name", "_requests")
+    __slots__ = (
+        "_answers",
+        "_borrows",
+        "_cells",
+        "_count",
+        "_name",
+        "_only",
+        "_queue",
+        "_requests",
+        "_while_borrowing",
+    )
 
     def __init__(
         self,
@@ -23,13 +34,18 @@ class Recipe:
         count: int,
         requests: dict[str, int],
         cells: list[tuple[str, str, Cell, int, int]],
-        borrows: bool,
+        queue: Queue,
+        settings: Settings,
     ) -> None:
+        self._queue = queue
+        self._while_borrowing = preempts_while_borrowing(queue, settings)
+        one_flavor = len({flavor for _, flavor, _, _, _ in cells}) == 1
+        self._only = cells[0][1] if one_flavor and all(tried == -1 for *_, tried in cells) else None
         self._name = name
         self._count = count
         self._requests = requests
         self._cells = cells
-        self._borrows = borrows
+        self._borrows = not queue.fungibility.try_next_when_borrowing
         self._answers: dict[tuple[int, ...], Assignment] = {}
 
     def try_on(self, node: Node) -> Assignment | None:
@@ -49,6 +65,27 @@ class Recipe:
         if answer is None:
             answer = self._answers[key] = self._answer(key)
         return answer
+
+    def try_hard(self, node: Node, oracle: Oracle) -> Assignment | None:
+        """The same as the long way would say, where there is only one flavor to choose."""
+        flavor = self._only
+        if flavor is None:
+            return None
+        attempt = Attempt(flavor, Mode.FIT)
+        asked = [(resource, at, 0, amount) for resource, _, at, amount, _ in self._cells]
+        choices, grade = grade_cells(asked, attempt, BEST, node, self._queue.fungibility, self._while_borrowing, oracle)
+        refused = grade.possibility is Possibility.NO_FIT
+        own: dict[str, Choice] = {} if refused else choices
+        for choice in own.values():
+            choice.tried = -1
+        reasons = [] if grade.possibility is Possibility.FIT else list(attempt.reasons)
+        pod_set = PodSetAssignment(self._name, self._count, self._requests, own, reasons, [attempt])
+        usage = {} if refused else {at: amount for resource, _, at, amount, _ in self._cells if resource in own}
+        borrowing = max((choice.borrow for choice in own.values()), default=0)
+        assignment = Assignment([pod_set], usage, borrowing, [dict.fromkeys(own, -1)])
+        assignment.override = pod_set.mode
+        assignment.no_fit = attempt.no_fit if refused else NoFit.NONE
+        return assignment
 
     def is_hopeless(self, node: Node, preemption: Preemption, lower_running: bool) -> bool:
         """Whether it is plain, without trying, that it neither fits nor could preempt: classical rules, flat cohort.
@@ -109,4 +146,4 @@ def recipe_for(shape: Shape, queue: Queue, flavors: Mapping[str, Flavor], settin
         cells.append((resource, first, cell(first, resource), requests[resource], tried))
     if not cells and requests:
         return None
-    return Recipe(pod_set.name, pod_set.count, requests, cells, not queue.fungibility.try_next_when_borrowing)
+    return Recipe(pod_set.name, pod_set.count, requests, cells, queue, settings)
