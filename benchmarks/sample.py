@@ -22,7 +22,7 @@ def labels(number: int) -> dict[str, str]:
     }
 
 
-def job_spec() -> dict[str, object]:
+def pod_spec() -> dict[str, object]:
     command = ["python", "-m", "train", "--epochs", "20", "--learning-rate", "0.001"]
     resources = {"requests": {"cpu": "1", "memory": "200Mi"}, "limits": {"memory": "200Mi"}}
     container = {
@@ -32,6 +32,16 @@ def job_spec() -> dict[str, object]:
         "resources": resources,
     }
     return {
+        "containers": [container],
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 30,
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler",
+    }
+
+
+def job_spec() -> dict[str, object]:
+    return {
         "parallelism": 3,
         "completions": 3,
         "backoffLimit": 6,
@@ -39,13 +49,7 @@ def job_spec() -> dict[str, object]:
         "suspend": True,
         "template": {
             "metadata": {"labels": {"app.kubernetes.io/name": "train", "stage": "production"}},
-            "spec": {
-                "containers": [container],
-                "restartPolicy": "Never",
-                "terminationGracePeriodSeconds": 30,
-                "dnsPolicy": "ClusterFirst",
-                "schedulerName": "default-scheduler",
-            },
+            "spec": pod_spec(),
         },
     }
 

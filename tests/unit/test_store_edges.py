@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairway.runtime.disk import ThreadDisk
-from fairway.store import Append, Compacted, Delete, Put, Store, StoreBroken, StoreError, Trim
+from fairway.store import Append, Compacted, Delete, Put, Store, StoreBroken, StoreError, StoreFull, Trim
 from fairway.store import sqlite as sqlite_module
 from fairway.store.bucket import Bucket
 from fairway.store.record import Record
@@ -305,6 +305,23 @@ def test_a_second_store_on_the_same_file_is_refused_and_the_first_goes_on(tmp_pa
         with pytest.raises(StoreBroken, match="in use by another process"):
             await opened(tmp_path / "s.db")
         await store.commit([put("b")])
+        await store.close()
+
+    asyncio.run(body())
+
+
+def test_every_writer_of_a_failed_batch_gets_an_error_of_its_own(tmp_path: Path) -> None:
+    async def body() -> None:
+        log = SqliteLog(tmp_path / "s.db")
+        store = Store(log, ThreadDisk())
+        await store.open()
+        pages = log._connection.execute("PRAGMA page_count").fetchone()[0]
+        log._connection.execute(f"PRAGMA max_page_count = {pages + 5}")
+        writes = [store.commit([put(str(number), "x" * 100_000)]) for number in range(5)]
+        errors = await asyncio.gather(*writes, return_exceptions=True)
+        assert all(isinstance(error, StoreFull) for error in errors)
+        assert len({id(error) for error in errors}) == 5
+        log._connection.execute("PRAGMA max_page_count = 1000000")
         await store.close()
 
     asyncio.run(body())

