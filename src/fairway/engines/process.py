@@ -1,0 +1,375 @@
+"""Runs as processes of this machine.
+
+    start ─► spec, durable ─► zygote ─► shim: claim ─► payload ─► record ─► forget
+
+The engine may be killed between any two of these and started again: it then reads each run's folder (fairway.engines.runs) and goes on from
+what it finds. Whoever asks for what already happened changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import zlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fairway.engines import logs, procs, runs
+from fairway.engines.cgroups import Cgroups, detect
+from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.runs import BadRun, Claim, Look, checked_id
+from fairway.engines.shim import reach, start_ticks
+from fairway.engines.zygotes import Zygotes, reachable
+from fairway.runtime.disk import ThreadDisk
+
+RESCAN_S = 5.0
+_SCANNED_AT_ONCE = 200
+_SOCKET = "node.sock"
+
+
+@dataclass(slots=True)
+class _Run:
+    """What the engine knows of a run without looking."""
+
+    status: RunStatus
+    claimed: bool = False
+    shim: Claim | None = None
+    settling: bool = False
+    end: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class _Watcher:
+    """The ids of runs that changed since it last looked, each once."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.changed = dict.fromkeys(ids)
+        self.wake = asyncio.Event()
+        self.wake.set()
+
+
+class ProcessEngine:
+    """One per folder. Use it as a context, or call open and close."""
+
+    def __init__(self, folder: Path, *, rescan_s: float = RESCAN_S, use_cgroups: bool = True) -> None:
+        self.folder = folder.resolve()
+        self._rescan_s = rescan_s
+        self._use_cgroups = use_cgroups
+        self._folders = runs.Runs(self.folder)
+        self._runs: dict[str, _Run] = {}
+        self._watchers: set[_Watcher] = set()
+        self._cgroups = Cgroups()
+        self._disk = ThreadDisk("engine")
+        self._starts: dict[str, tuple[RunSpec, asyncio.Future[None]]] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._socket: socket.socket | None = None
+        self._zygotes: Zygotes | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Finds out what became of every run, and goes on with those that nobody has claimed."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._use_cgroups:
+            name = f"fairway-{zlib.crc32(os.fsencode(self.folder)):08x}"
+            self._cgroups = await self._disk.run(lambda: detect(name))
+        self._listen()
+        for run_id in await self._disk.run(self._folders.open):
+            self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
+        for run_id in list(self._runs):
+            self._look(run_id)
+        self._zygotes = Zygotes(self.folder, unclaimed=self._unclaimed, gone=self._gone, cannot=self._cannot)
+        self._zygotes.open()
+        self._spawn(self._rescan())
+
+    async def close(self) -> None:
+        """Runs go on without us."""
+        if self._writing is not None:
+            await self._writing
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._zygotes is not None:
+            await self._zygotes.close()
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.folder / _SOCKET)
+        self._disk.close()
+        self._cgroups.remove()
+
+    async def ready(self) -> None:
+        """Until there is a zygote, for those who want to measure without its start."""
+        assert self._zygotes is not None
+        await self._zygotes.ready()
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """What limits the kernel itself enforces here."""
+        return self._cgroups.controllers
+
+    # The interface
+
+    async def start(self, run: RunSpec) -> None:
+        checked_id(run.id)
+        if run.id in self._runs:
+            return
+        if run.id not in self._starts:
+            _check(run)
+            self._starts[run.id] = (run, asyncio.get_running_loop().create_future())
+        _, remembered = self._starts[run.id]
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        await asyncio.shield(remembered)
+
+    async def stop(self, run_id: str, grace_seconds: float) -> None:
+        checked_id(run_id)
+        if run_id in self._starts:
+            with contextlib.suppress(OSError):
+                await asyncio.shield(self._starts[run_id][1])
+        run = self._runs.get(run_id)
+        if run is None or run.status.final:
+            return
+        self._folders.ask_to_stop(run_id, grace_seconds)
+        reach("engine-wished-stop")
+        # The wish is in the folder: a shim that claims the run after this look finds it there.
+        self._look(run_id)
+        if run.shim is not None and not run.status.final:
+            _signal(run.shim)
+
+    async def list(self) -> list[RunStatus]:
+        return [run.status for run in self._runs.values()]
+
+    async def watch(self) -> AsyncIterator[RunStatus]:
+        watcher = _Watcher(self._runs)
+        self._watchers.add(watcher)
+        try:
+            while True:
+                await watcher.wake.wait()
+                watcher.wake.clear()
+                changed, watcher.changed = watcher.changed, {}
+                for run_id in changed:
+                    run = self._runs.get(run_id)
+                    if run is not None:
+                        yield run.status
+        finally:
+            self._watchers.discard(watcher)
+
+    def logs(self, run_id: str, *, follow: bool = False, tail_lines: int | None = None) -> AsyncIterator[bytes]:
+        run = self._known(run_id)
+        return logs.read(
+            self._folders.path(run_id),
+            follow=follow,
+            tail_lines=tail_lines,
+            ended=lambda: run.status.final,
+            end=run.end,
+        )
+
+    async def forget(self, run_id: str) -> None:
+        checked_id(run_id)
+        run = self._runs.get(run_id)
+        if run is None:
+            return
+        if not run.status.final:
+            raise BadRun(f"run {run_id} is {run.status.state}: stop it, and forget it once it ended")
+        del self._runs[run_id]
+        await self._disk.run(lambda: self._folders.remove([run_id]))
+
+    async def status(self, run_id: str) -> RunStatus:
+        return self._known(run_id).status
+
+    async def usage(self) -> dict[str, procs.Usage]:
+        """What each running run uses now, all its processes together."""
+        shims = {
+            run_id: run.shim.pid
+            for run_id, run in self._runs.items()
+            if run.shim is not None and run.status.state is RunState.RUNNING
+        }
+        return await asyncio.to_thread(procs.usage, shims) if shims else {}
+
+    def _known(self, run_id: str) -> _Run:
+        run = self._runs.get(run_id)
+        if run is None:
+            raise KeyError(f"there is no run {run_id[:200]!r}: it was never started, or is forgotten")
+        return run
+
+    # Starting
+
+    async def _write(self) -> None:
+        """What queued up while the last batch was written is the next batch."""
+        try:
+            while self._starts:
+                batch = dict(self._starts)
+                specs = [(run, self._spec(run)) for run, _ in batch.values()]
+                try:
+                    await self._disk.run(lambda specs=specs: self._folders.write(specs))  # type: ignore[misc]
+                except OSError as error:
+                    self._refuse(batch, error)
+                    continue
+                for run_id, (_, remembered) in batch.items():
+                    del self._starts[run_id]
+                    self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
+                    self._publish(run_id)
+                    if self._zygotes is not None:
+                        self._zygotes.ask(run_id)
+                    remembered.set_result(None)
+        finally:
+            self._writing = None
+
+    def _refuse(self, batch: dict[str, tuple[RunSpec, asyncio.Future[None]]], error: OSError) -> None:
+        for run_id, (_, remembered) in batch.items():
+            del self._starts[run_id]
+            remembered.set_exception(OSError(error.errno, f"cannot remember run {run_id}: {error.strerror}"))
+
+    def _spec(self, run: RunSpec) -> dict[str, object]:
+        spec: dict[str, object] = {
+            "id": run.id,
+            "argv": run.argv,
+            "env": dict(run.env),
+            "cwd": run.cwd,
+            "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
+            "lease": os.path.abspath(run.lease) if run.lease else "",
+            "notify": str(self.folder / _SOCKET),
+            **{name: value for name, value in asdict(run.limits).items() if value is not None},
+        }
+        if (plan := self._cgroups.plan(run.id, run.limits)) is not None:
+            spec["cgroup"] = plan
+        return spec
+
+    def _unclaimed(self) -> Iterable[str]:
+        return (run_id for run_id, run in self._runs.items() if not run.claimed and not run.status.final)
+
+    # Hearing
+
+    def _listen(self) -> None:
+        """Under its name only once it is bound: no shim finds a socket that nobody reads."""
+        draft = f"{_SOCKET}.new"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.folder / draft)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        listener.setblocking(False)
+        fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            listener.bind(reachable(fd, self.folder, draft))
+        finally:
+            os.close(fd)
+        os.chmod(self.folder / draft, 0o600)
+        os.rename(self.folder / draft, self.folder / _SOCKET)
+        self._socket = listener
+        asyncio.get_running_loop().add_reader(listener, self._hear)
+
+    def _hear(self) -> None:
+        assert self._socket is not None
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                run_id = self._socket.recv(256).decode(errors="replace")
+                if run_id in self._runs:
+                    self._look(run_id)
+
+    def _gone(self, run_id: str) -> None:
+        """A shim died: with its claim the run is lost, before it somebody else may try."""
+        if run_id in self._runs:
+            self._look(run_id)
+
+    def _cannot(self, run_id: str, number: int) -> None:
+        run = self._runs.get(run_id)
+        if run is not None and not run.claimed:
+            run.status = replace(run.status, message=f"cannot start a process: {os.strerror(number)}; trying again")
+            self._publish(run_id)
+
+    async def _rescan(self) -> None:
+        """For what nobody told us: a node that was stopped, a datagram that found no room."""
+        while True:
+            await asyncio.sleep(self._rescan_s)
+            waited = list(self._unclaimed())
+            live = [run_id for run_id, run in self._runs.items() if not run.status.final]
+            for first in range(0, len(live), _SCANNED_AT_ONCE):
+                some = live[first : first + _SCANNED_AT_ONCE]
+                looks = await asyncio.to_thread(lambda some=some: [(run, self._folders.look(run)) for run in some])  # type: ignore[misc]
+                for run_id, look in looks:
+                    self._take(run_id, look)
+            for run_id in waited:
+                run = self._runs.get(run_id)
+                if run is not None and not run.claimed and self._zygotes is not None:
+                    self._zygotes.ask(run_id)
+
+    def _look(self, run_id: str) -> None:
+        self._take(run_id, self._folders.look(run_id))
+
+    def _take(self, run_id: str, look: Look) -> None:
+        run = self._runs.get(run_id)
+        if run is None or run.status.final:
+            return
+        run.claimed, run.shim = look.claimed, look.shim
+        if look.orphaned:
+            if not run.settling:
+                run.settling = True
+                self._spawn(self._settle(run_id))
+            return
+        self._update(run_id, run, look.status)
+
+    async def _settle(self, run_id: str) -> None:
+        status = await self._disk.run(lambda: self._folders.settle(run_id))
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.settling = False
+            if status is not None:
+                self._update(run_id, run, status)
+
+    def _update(self, run_id: str, run: _Run, status: RunStatus) -> None:
+        if run.status.final or status == run.status:
+            return
+        run.status = status
+        if status.final:
+            run.end.set()
+        self._publish(run_id)
+
+    def _publish(self, run_id: str) -> None:
+        for watcher in self._watchers:
+            watcher.changed[run_id] = None
+            watcher.wake.set()
+
+    def _spawn(self, work: object) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _check(run: RunSpec) -> None:
+    texts = (*run.argv, *run.env, *run.env.values(), run.cwd, run.lease)
+    if any("\0" in text for text in texts):
+        raise BadRun(f"run {run.id}: no argument, variable or path can have a NUL in it")
+    if any("=" in name or not name for name in run.env):
+        raise BadRun(f"run {run.id}: a variable's name cannot be empty or have '=' in it")
+
+
+def _signal(shim: Claim) -> None:
+    """The very process that claimed the run, and no later one with its pid."""
+    try:
+        fd = os.pidfd_open(shim.pid)
+    except (AttributeError, OSError):
+        fd = -1
+    try:
+        if start_ticks(shim.pid) == shim.start:
+            with contextlib.suppress(ProcessLookupError):
+                if fd >= 0:
+                    signal.pidfd_send_signal(fd, signal.SIGTERM)
+                else:
+                    os.kill(shim.pid, signal.SIGTERM)
+    finally:
+        if fd >= 0:
+            os.close(fd)

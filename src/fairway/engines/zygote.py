@@ -1,0 +1,221 @@
+"""A small process that outlives the node and forks the shims, each as cheap as a program written in C.
+
+Its engine speaks to it over a socket in the folder, in lines:
+
+    engine → zygote    +ID       start a shim for the run
+                       retire    serve nobody any more; end with the last shim
+    zygote → engine    hello VERSION PID
+                       gone ID CODE       a shim ended without having done its work
+                       cannot ID ERRNO    a shim could not be forked
+
+It knows nothing that matters: claims make every repeat harmless, so it may be killed at any moment and started again. It adopts the processes of
+shims that were killed, and ends them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import zlib
+from pathlib import Path
+
+from fairway.engines import shim
+
+SOCKET = "zygote.sock"
+LOCK = "zygote.lock"
+RUNS = "runs"
+IDLE_S = 5.0
+"""How long it waits for an engine when there is nothing to look after."""
+_LINE_BYTES_MAX = 1 << 20
+
+
+def version() -> str:
+    """Of the code that a zygote has loaded: after an upgrade the engine wants another one."""
+    sources = (Path(__file__), Path(shim.__file__))
+    return f"{zlib.crc32(b''.join(path.read_bytes() for path in sources)):08x}"
+
+
+class Zygote:
+    def __init__(self, folder: str) -> None:
+        os.chdir(folder)
+        self._folder = os.getcwd()
+        self._version = version()
+        self._lock = os.open(LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._listener: socket.socket | None = None
+        self._engines: dict[int, socket.socket] = {}
+        self._heard: dict[int, bytes] = {}
+        self._shims: dict[int, str] = {}
+        self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._poll = select.poll()
+
+    def run(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        self._poll.register(self._wake, select.POLLIN)
+        self._listen()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        while self._step():
+            pass
+
+    def _listen(self) -> None:
+        """Under its name only once it listens, so that whoever finds the name can connect."""
+        draft = f"{SOCKET}.{os.getpid()}"
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(draft)
+        os.chmod(draft, 0o600)
+        listener.listen(8)
+        os.rename(draft, SOCKET)
+        self._listener = listener
+        self._poll.register(listener.fileno(), select.POLLIN)
+        # Whoever started us reads our output until its end.
+        with contextlib.suppress(OSError):
+            os.write(1, b"listening\n")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+
+    def _step(self) -> bool:
+        """One round; False when there is nobody to serve and nothing to look after."""
+        idle = not self._engines and not self._shims
+        if idle and self._listener is None:
+            return False
+        found = self._poll.poll(IDLE_S * 1000 if idle else None)
+        if idle and not found:
+            return False
+        for fd, _ in found:
+            if fd == self._wake:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake, 4096)
+            elif self._listener is not None and fd == self._listener.fileno():
+                self._accept(self._listener)
+            elif fd in self._engines:
+                self._hear(fd)
+        self._reap()
+        return True
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            engine, _ = listener.accept()
+            self._engines[engine.fileno()] = engine
+            self._heard[engine.fileno()] = b""
+            self._poll.register(engine.fileno(), select.POLLIN)
+            self._tell(engine, f"hello {self._version} {os.getpid()}")
+
+    def _hear(self, fd: int) -> None:
+        engine = self._engines[fd]
+        try:
+            data = engine.recv(1 << 16, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        *lines, rest = (self._heard[fd] + data).split(b"\n")
+        if not data or len(rest) > _LINE_BYTES_MAX:
+            self._poll.unregister(fd)
+            del self._engines[fd], self._heard[fd]
+            engine.close()
+        else:
+            self._heard[fd] = rest
+        for line in lines:
+            if line.startswith(b"+"):
+                self._start(engine, line[1:].decode(errors="replace"))
+            elif line == b"retire":
+                self._retire()
+
+    def _retire(self) -> None:
+        if self._listener is not None:
+            self._poll.unregister(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+            os.close(self._lock)
+
+    def _start(self, engine: socket.socket, run: str) -> None:
+        shim.reach("zygote-asked")
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self._tell(engine, f"cannot {run} {error.errno or errno.EAGAIN}")
+            return
+        if pid == 0:
+            self._become_shim(run)
+        self._shims[pid] = run
+        shim.reach("zygote-forked")
+
+    def _become_shim(self, run: str) -> None:
+        """Never returns. Nothing of the zygote stays open: above all not its lock, which would outlive it here."""
+        code = shim.UNABLE
+        try:
+            signal.set_wakeup_fd(-1)
+            for engine in self._engines.values():
+                engine.close()
+            if self._listener is not None:
+                self._listener.close()
+                os.close(self._lock)
+            os.close(self._wake)
+            os.close(self._waker)
+            os.setsid()
+            code = shim.main(f"{self._folder}/{RUNS}/{run}")
+        except BaseException as error:
+            sys.stderr.write(f"the shim of {run} failed: {error!r}\n")
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        strays = False
+        gone: list[tuple[str, int]] = []
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            run = self._shims.pop(pid, None)
+            code = os.waitstatus_to_exitcode(status)
+            if run is None:
+                strays = True
+            elif code not in (shim.DONE, shim.CLAIMED_BEFORE):
+                strays = True
+                gone.append((run, code))
+        if strays:
+            self._end_strays()
+        for run, code in gone:
+            for engine in self._engines.values():
+                self._tell(engine, f"gone {run} {code}")
+
+    def _end_strays(self) -> None:
+        """Children that we did not fork are what killed shims left behind."""
+        ours = shim.children(os.getpid())
+        for stray in ours:
+            if stray not in self._shims:
+                for pid in (*shim.descendants(stray), stray):
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGKILL)
+
+    def _tell(self, engine: socket.socket, line: str) -> None:
+        """An engine that does not listen finds out by looking."""
+        with contextlib.suppress(OSError):
+            engine.send(line.encode() + b"\n", socket.MSG_DONTWAIT)
+
+
+def main(folder: str) -> None:
+    Zygote(folder).run()
