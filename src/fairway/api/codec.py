@@ -256,6 +256,7 @@ class Glance(msgspec.Struct, rename="camel", gc=False):
     deletion_timestamp: str | None = None
     finalizers: list[str] = []
     generation: int = 0
+    resource_version: str = ""
 
 
 class _Shallow(msgspec.Struct, rename="camel", gc=False):

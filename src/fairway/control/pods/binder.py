@@ -1,0 +1,209 @@
+"""Binds waiting pods to nodes that have room, and tells those that fit nowhere why."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from fairway.api.client import Client, Item, Resource
+from fairway.api.errors import ApiError
+from fairway.api.reflector import Reflector
+from fairway.api.worker import Worker
+from fairway.control import conditions
+from fairway.control.events import Recorder
+from fairway.control.pods.containers import stamp
+from fairway.control.pods.requests import pod_requests
+from fairway.control.pods.room import Bind, Room, Unfit, node_of
+from fairway.runtime.clock import Clock
+
+log = logging.getLogger("fairway.control")
+PODS = Resource("", "v1", "pods")
+NODES = Resource("", "v1", "nodes", namespaced=False)
+SCHEDULER = "default-scheduler"
+_TERMINAL = ("Succeeded", "Failed")
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    deletion_timestamp: str | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel", gc=False):
+    node_name: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: list[Any] | None = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    phase: str = ""
+
+
+class _Pod(msgspec.Struct, gc=False):
+    """The little that every change of a pod is looked at for."""
+
+    metadata: _Meta
+    spec: _Spec
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_look = msgspec.json.Decoder(_Pod).decode
+
+
+class Binder:
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        clock: Clock,
+        *,
+        sleep: Callable[[float], Awaitable[None]],
+        uniform: Callable[[], float],
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._clock = clock
+        self._room = Room()
+        self._names: dict[str, tuple[str, str]] = {}
+        self._pods = Reflector(client, PODS, _Pods(self), sleep=sleep, uniform=uniform)
+        self._nodes = Reflector(client, NODES, _Nodes(self), sleep=sleep, uniform=uniform)
+        self._worker = Worker("pod-binder", self._step)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(one.run()) for one in (self._nodes, self._pods)]
+        self._tasks.append(loop.create_task(self._begin()))
+
+    async def _begin(self) -> None:
+        await self._nodes.synced.wait()
+        await self._pods.synced.wait()
+        self._worker.start()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._worker.stop()
+
+    # --- observe ------------------------------------------------------------------------------------------------------
+
+    def on_node(self, item: Item) -> None:
+        self._room.set_node(node_of(item.json()))
+        self._worker.wake()
+
+    def on_node_gone(self, item: Item) -> None:
+        self._room.remove_node(item.meta.name)
+        self._worker.wake()
+
+    def on_pod(self, item: Item) -> None:
+        pod = _look(item.value)
+        uid = pod.metadata.uid
+        if pod.status.phase in _TERMINAL:
+            self._drop(uid)
+        elif pod.spec.node_name:
+            self._names.pop(uid, None)
+            if not self._room.holds(uid):
+                self._room.hold(uid, pod.spec.node_name, pod_requests(item.json()["spec"]))
+        elif pod.metadata.deletion_timestamp or pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
+            self._drop(uid)
+        elif not self._room.holds(uid):
+            self._names[uid] = (pod.metadata.namespace, pod.metadata.name)
+            self._room.wait(uid, item.json())
+            self._worker.wake()
+
+    def on_pod_gone(self, item: Item) -> None:
+        self._drop(_look(item.value).metadata.uid)
+
+    def _drop(self, uid: str) -> None:
+        self._names.pop(uid, None)
+        self._room.forget(uid)
+        self._room.release(uid)
+        self._worker.wake()
+
+    # --- apply --------------------------------------------------------------------------------------------------------
+
+    async def _step(self) -> bool:
+        decisions = self._room.step()
+        await asyncio.gather(*(self._bind(one) if isinstance(one, Bind) else self._explain(one) for one in decisions))
+        return bool(decisions)
+
+    async def _bind(self, decision: Bind) -> None:
+        namespace, name = self._names.get(decision.uid, ("", ""))
+        if not name:
+            return
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name, "namespace": namespace, "uid": decision.uid},
+            "target": {"kind": "Node", "name": decision.node},
+        }
+        try:
+            await self._client.post(PODS, name, "binding", body, namespace)
+        except ApiError as error:
+            self._room.release(decision.uid)
+            self._again(decision.uid, (namespace, name))
+            if error.code not in (404, 409):
+                log.warning("binding pod %s/%s: %s", namespace, name, error.message)
+            return
+        about = self._about(decision.uid, namespace, name)
+        message = f"Successfully assigned {namespace}/{name} to {decision.node}"
+        self._recorder.note(about, "Normal", "Scheduled", message, SCHEDULER)
+
+    def _again(self, uid: str, key: tuple[str, str]) -> None:
+        """A binding was refused: what is known of the pod by now decides whether it still waits."""
+        item = self._pods.get(key[1], key[0])
+        if item is not None and item.meta.uid == uid:
+            self.on_pod(item)
+
+    async def _explain(self, decision: Unfit) -> None:
+        key = self._names.get(decision.uid)
+        item = self._pods.get(key[1], key[0]) if key is not None else None
+        if item is None or item.meta.uid != decision.uid:
+            return
+        pod = item.json()
+        now = stamp(self._clock.now)
+        if conditions.set_condition(pod, "PodScheduled", "False", "Unschedulable", decision.message, now):
+            try:
+                await self._client.update(PODS, pod, subresource="status")
+            except ApiError as error:
+                if error.code == 409:
+                    self._room.untold(decision.uid)
+                return
+        self._recorder.note(pod, "Warning", "FailedScheduling", decision.message, SCHEDULER)
+
+    def _about(self, uid: str, namespace: str, name: str) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"uid": uid, "namespace": namespace, "name": name}}
+
+
+class _Pods:
+    def __init__(self, binder: Binder) -> None:
+        self._binder = binder
+
+    def added(self, item: Item) -> None:
+        self._binder.on_pod(item)
+
+    def modified(self, _before: Item, item: Item) -> None:
+        self._binder.on_pod(item)
+
+    def deleted(self, item: Item) -> None:
+        self._binder.on_pod_gone(item)
+
+
+class _Nodes:
+    def __init__(self, binder: Binder) -> None:
+        self._binder = binder
+
+    def added(self, item: Item) -> None:
+        self._binder.on_node(item)
+
+    def modified(self, _before: Item, item: Item) -> None:
+        self._binder.on_node(item)
+
+    def deleted(self, item: Item) -> None:
+        self._binder.on_node_gone(item)

@@ -1,0 +1,74 @@
+"""From a container to the run of it that an engine is given: objects it refers to are read, its volumes made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairway.api.client import Client, Resource
+from fairway.api.errors import ApiError
+from fairway.control.pods import environment, volumes
+from fairway.control.pods.environment import Sources
+from fairway.control.pods.folders import Folders
+from fairway.core.quantity import parse
+from fairway.engines.engine import Limits, RunSpec
+
+Json = Mapping[str, Any]
+CONFIG_MAPS = Resource("", "v1", "configmaps")
+SECRETS = Resource("", "v1", "secrets")
+
+
+@dataclass(slots=True)
+class Preparer:
+    client: Client
+    folders: Folders
+    base: Mapping[str, str] = field(default_factory=dict)
+    """Variables that every process gets: where programs are, above all."""
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+
+    async def prepare(self, pod: Json, container: Json, run_id: str) -> RunSpec:
+        """Raises Unprepared for what is missing."""
+        sources = await self._sources(pod)
+        meta = pod["metadata"]
+        folders = self.folders.make(meta["uid"], volumes.volumes(pod, sources))
+        base = {
+            **self.base,
+            "HOSTNAME": pod["spec"].get("hostname") or meta["name"],
+            **volumes.variables(container, folders),
+        }
+        known = environment.environment(pod, container, sources, base)
+        mounts = volumes.mounts(container, folders, known)
+        return RunSpec(
+            id=run_id,
+            argv=environment.command(container, known),
+            env=known,
+            cwd=volumes.working_folder(container, mounts),
+            limits=limits(container),
+            mounts=tuple(mounts),
+        )
+
+    async def _sources(self, pod: Json) -> Sources:
+        maps, secrets = environment.references(pod["spec"])
+        namespace = pod["metadata"].get("namespace", "")
+        return Sources(
+            {name: await self._find(CONFIG_MAPS, name, namespace) for name in sorted(maps)},
+            {name: await self._find(SECRETS, name, namespace) for name in sorted(secrets)},
+            self.allocatable,
+        )
+
+    async def _find(self, resource: Resource, name: str, namespace: str) -> Json | None:
+        try:
+            return (await self.client.get(resource, name, namespace)).json()
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+
+def limits(container: Json) -> Limits:
+    given = (container.get("resources") or {}).get("limits") or {}
+    return Limits(
+        cpu_millis=parse(str(given["cpu"])).millis if "cpu" in given else None,
+        memory_bytes=parse(str(given["memory"])).units if "memory" in given else None,
+    )

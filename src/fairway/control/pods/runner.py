@@ -1,0 +1,322 @@
+"""Makes the engine and the pods of one node agree: watches both, decides by `lifecycle`, writes the status, then acts.
+
+One pod is dealt with by one task at a time, and many pods at once. What happens to a pod meanwhile makes it be looked at again. The order is
+always: status durable, then engine. So a crash at any point leaves a status that names the run, and an engine that knows what became of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairway.api.client import Client, Deletion, Item, Query, Resource
+from fairway.api.errors import ApiError
+from fairway.api.reflector import Reflector
+from fairway.control.events import Recorder
+from fairway.control.pods import containers
+from fairway.control.pods.environment import Unprepared
+from fairway.control.pods.lifecycle import Facts, Plan, Start, Stop, decide
+from fairway.control.pods.preparing import Preparer
+from fairway.engines.engine import Engine, RunSpec, RunState, RunStatus
+from fairway.runtime.clock import Clock
+
+log = logging.getLogger("fairway.control")
+PODS = Resource("", "v1", "pods")
+KUBELET = "kubelet"
+RETRY_SECONDS = 1.0
+AT_ONCE = 64
+"""Pods dealt with at the same time."""
+
+
+@dataclass(slots=True)
+class _Pod:
+    """What is known about a pod of this node."""
+
+    item: Item
+    version: int
+    runs: dict[str, RunStatus] = field(default_factory=dict)
+    streaks: dict[str, int] = field(default_factory=dict)
+    stops: dict[str, float] = field(default_factory=dict)
+    """Runs that were told to stop, and until when they were given."""
+    gone: bool = False
+    timer: asyncio.TimerHandle | None = None
+
+
+class Runner:
+    def __init__(
+        self,
+        client: Client,
+        engine: Engine,
+        node: str,
+        preparer: Preparer,
+        recorder: Recorder,
+        clock: Clock,
+        *,
+        address: str,
+        sleep: Callable[[float], Awaitable[None]],
+        uniform: Callable[[], float],
+    ) -> None:
+        self._client = client
+        self._engine = engine
+        self._preparer = preparer
+        self._recorder = recorder
+        self._clock = clock
+        self._address = address
+        self._sleep = sleep
+        self._pods: dict[str, _Pod] = {}
+        self._orphans: dict[str, RunStatus] = {}
+        """Runs of pods that are not, or not yet, known."""
+        self._dirty: dict[str, None] = {}
+        self._busy: set[str] = set()
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        query = Query(fields=f"spec.nodeName={node}")
+        self._reflector = Reflector(client, PODS, self, query, sleep=sleep, uniform=uniform)
+        self._ready = False
+
+    def start(self) -> None:
+        self._spawn(self._run())
+
+    async def stop(self) -> None:
+        for pod in self._pods.values():
+            if pod.timer is not None:
+                pod.timer.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def run_of(self, uid: str, run_id: str) -> RunStatus | None:
+        pod = self._pods.get(uid)
+        return pod.runs.get(run_id) if pod is not None else None
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- observe ------------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        """The engine is asked first what it remembers: without that, nothing is decided."""
+        for run in await self._engine.list():
+            self._orphans[run.id] = run
+        self._spawn(self._reflector.run())
+        await self._reflector.synced.wait()
+        self._sweep_folders()
+        self._ready = True
+        self._spawn(self._follow_engine())
+        for run in list(self._orphans.values()):
+            self._spawn(self._end_orphan(run))
+        self._wake.set()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            for uid in [uid for uid in self._dirty if uid not in self._busy][: AT_ONCE - len(self._busy)]:
+                del self._dirty[uid]
+                self._busy.add(uid)
+                self._spawn(self._deal_with(uid))
+
+    async def _follow_engine(self) -> None:
+        while True:
+            try:
+                async for run in self._engine.watch():
+                    self._on_run(run)
+            except Exception:
+                log.exception("watching the engine failed; trying again")
+            await self._sleep(RETRY_SECONDS)
+
+    def _on_run(self, run: RunStatus) -> None:
+        named = containers.parts(run.id)
+        pod = self._pods.get(named[0]) if named is not None else None
+        if pod is None or pod.gone:
+            self._spawn(self._end_orphan(run))
+            return
+        known = pod.runs.get(run.id)
+        if known is not None and known.final:
+            return
+        pod.runs[run.id] = run
+        self._mark(pod_uid(run))
+
+    def added(self, item: Item) -> None:
+        uid = item.meta.uid
+        known = self._pods.get(uid)
+        if known is None:
+            known = self._pods[uid] = _Pod(item, 0)
+            for run_id in [run for run in self._orphans if run.startswith(f"{uid}.")]:
+                known.runs[run_id] = self._orphans.pop(run_id)
+        self._learn(known, item)
+        self._mark(uid)
+
+    def modified(self, _before: Item, item: Item) -> None:
+        self.added(item)
+
+    def deleted(self, item: Item) -> None:
+        pod = self._pods.get(item.meta.uid)
+        if pod is not None:
+            pod.gone = True
+            self._mark(item.meta.uid)
+
+    def _learn(self, pod: _Pod, item: Item) -> None:
+        """Our own write may be known before the watch tells of it, and of the one before."""
+        version = int(item.meta.resource_version or 0)
+        if version > pod.version:
+            pod.item, pod.version = item, version
+
+    def _mark(self, uid: str) -> None:
+        self._dirty[uid] = None
+        if self._ready:
+            self._wake.set()
+
+    # --- one pod ------------------------------------------------------------------------------------------------------
+
+    async def _deal_with(self, uid: str) -> None:
+        pod = self._pods[uid]
+        try:
+            await (self._clear(uid, pod) if pod.gone else self._step(uid, pod))
+        except ApiError as error:
+            if error.code == 409:
+                await self._refresh(uid, pod)
+            elif error.code != 404:
+                log.warning("pod %s: %s; trying again", uid, error.message)
+                self._later(uid, pod, RETRY_SECONDS)
+        except Exception:
+            log.exception("pod %s: a step failed; trying again", uid)
+            self._later(uid, pod, RETRY_SECONDS)
+        finally:
+            self._busy.discard(uid)
+            if self._dirty:
+                self._wake.set()
+
+    async def _step(self, uid: str, pod: _Pod) -> None:
+        obj = pod.item.json()
+        plan = decide(obj, self._facts(pod))
+        specs: dict[str, RunSpec] = {}
+        if plan.starts:
+            specs, problems = await self._prepare(obj, plan.starts)
+            if problems:
+                plan = decide(obj, self._facts(pod, problems))
+        pod.streaks = plan.streaks
+        if plan.status != obj.get("status"):
+            await self._write(pod, {**obj, "status": plan.status})
+            for note in plan.notes:
+                self._recorder.note(obj, "Warning" if note.warning else "Normal", note.reason, note.message, KUBELET)
+        await self._act(obj, pod, plan, specs)
+        if plan.remove:
+            how = Deletion(uid=uid, grace_seconds=0)
+            await self._client.delete(PODS, obj["metadata"]["name"], obj["metadata"].get("namespace", ""), how)
+        elif plan.wake_at is not None:
+            self._later(uid, pod, plan.wake_at - self._clock.now)
+
+    def _facts(self, pod: _Pod, problems: dict[str, containers.Problem] | None = None) -> Facts:
+        return Facts(pod.runs, self._clock.now, self._address, problems or {}, pod.streaks)
+
+    async def _prepare(
+        self, obj: dict[str, Any], starts: list[Start]
+    ) -> tuple[dict[str, RunSpec], dict[str, containers.Problem]]:
+        specs: dict[str, RunSpec] = {}
+        problems: dict[str, containers.Problem] = {}
+        everyone = {
+            one["name"]: one for one in (*(obj["spec"].get("initContainers") or ()), *obj["spec"]["containers"])
+        }
+        for start in starts:
+            try:
+                specs[start.run_id] = await self._preparer.prepare(obj, everyone[start.container], start.run_id)
+            except Unprepared as error:
+                problems[start.container] = error.problem
+        return specs, problems
+
+    async def _write(self, pod: _Pod, obj: dict[str, Any]) -> None:
+        self._learn(pod, await self._client.update(PODS, obj, subresource="status"))
+
+    async def _act(self, obj: dict[str, Any], pod: _Pod, plan: Plan, specs: dict[str, RunSpec]) -> None:
+        for start in plan.starts:
+            if start.run_id in specs and not pod.gone:
+                pod.runs[start.run_id] = RunStatus(start.run_id, RunState.STARTING)
+                try:
+                    await self._engine.start(specs[start.run_id])
+                except BaseException:
+                    if pod.runs[start.run_id].state is RunState.STARTING:
+                        del pod.runs[
+                            start.run_id
+                        ]  # not known whether it was taken: it is given again, under the same id
+                    raise
+            await self._forget_older(pod, start.run_id)
+        for stop in plan.stops:
+            await self._stop(obj, pod, stop)
+
+    async def _forget_older(self, pod: _Pod, run_id: str) -> None:
+        """The run before is kept for its log (kubectl logs --previous); the one before that is not."""
+        named = containers.parts(run_id)
+        if named is None or named[2] < 2:
+            return
+        older = containers.run_id(named[0], named[1], named[2] - 2)
+        run = pod.runs.get(older)
+        if run is not None and run.final:
+            await self._engine.forget(older)
+            del pod.runs[older]
+
+    async def _stop(self, obj: dict[str, Any], pod: _Pod, stop: Stop) -> None:
+        until = self._clock.now + stop.grace_seconds
+        told = pod.stops.get(stop.run_id)
+        if told is not None and told <= until + 1:
+            return
+        pod.stops[stop.run_id] = until
+        await self._engine.stop(stop.run_id, stop.grace_seconds)
+        named = containers.parts(stop.run_id)
+        if told is None and named is not None:
+            self._recorder.note(obj, "Normal", "Killing", f"Stopping container {named[1]}", KUBELET)
+
+    async def _refresh(self, uid: str, pod: _Pod) -> None:
+        """Somebody else wrote to the pod: look at what it is now."""
+        meta = pod.item.meta
+        try:
+            item = await self._client.get(PODS, meta.name, meta.namespace)
+        except ApiError as error:
+            if error.code != 404:
+                self._later(uid, pod, RETRY_SECONDS)
+            return  # its deletion is about to be told
+        if item.meta.uid == uid:
+            self._learn(pod, item)
+            self._mark(uid)
+
+    def _later(self, uid: str, pod: _Pod, seconds: float) -> None:
+        if pod.timer is not None:
+            pod.timer.cancel()
+        pod.timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._mark, uid)
+
+    # --- what is left -------------------------------------------------------------------------------------------------
+
+    async def _clear(self, uid: str, pod: _Pod) -> None:
+        """The object is gone: end what still lives, and forget the rest."""
+        if pod.timer is not None:
+            pod.timer.cancel()
+        del self._pods[uid]
+        for run in pod.runs.values():
+            await self._end_orphan(run)
+        self._preparer.folders.remove(uid)
+
+    async def _end_orphan(self, run: RunStatus) -> None:
+        """A run whose pod is not there. It is stopped at once; when it has ended, the watch tells and it is forgotten."""
+        self._orphans.pop(run.id, None)
+        if containers.parts(run.id) is None:
+            return
+        try:
+            if run.final:
+                await self._engine.forget(run.id)
+            else:
+                await self._engine.stop(run.id, 0)
+        except Exception:
+            log.exception("run %s, whose pod is gone, could not be ended or forgotten", run.id)
+
+    def _sweep_folders(self) -> None:
+        for uid in self._preparer.folders.known():
+            if uid not in self._pods:
+                self._preparer.folders.remove(uid)
+
+
+def pod_uid(run: RunStatus) -> str:
+    return run.id.partition(".")[0]
