@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import yaml
+
 from tests.acceptance.objects import cluster_queue, config_map, job
 from tests.acceptance.support import Kubectl
 

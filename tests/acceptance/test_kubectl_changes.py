@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from tests.acceptance.objects import cluster_queue, config_map, job
 from tests.acceptance.support import Kubectl
 
@@ -51,7 +52,15 @@ def test_status_is_written_by_its_subresource_alone(kubectl: Kubectl) -> None:
     kubectl.apply(job("a"))
     kubectl("patch", "job", "a", "--type=merge", "-p", '{"status":{"active":1}}')
     assert "active" not in kubectl.json("get", "job", "a").get("status", {})
-    kubectl("patch", "job", "a", "--type=merge", "--subresource=status", "-p", '{"status":{"active":1},"spec":{"parallelism":9}}')
+    kubectl(
+        "patch",
+        "job",
+        "a",
+        "--type=merge",
+        "--subresource=status",
+        "-p",
+        '{"status":{"active":1},"spec":{"parallelism":9}}',
+    )
     shown = kubectl.json("get", "job", "a")
     assert shown["status"]["active"] == 1
     assert shown["spec"]["parallelism"] == 1
@@ -62,8 +71,12 @@ def test_status_is_written_by_its_subresource_alone(kubectl: Kubectl) -> None:
 def test_patches_that_do_not_apply_say_why_and_change_nothing(kubectl: Kubectl) -> None:
     kubectl.apply(config_map("c", a="1"))
     before = kubectl.json("get", "cm", "c")
-    assert "does not exist" in kubectl.fails("patch", "cm", "c", "--type=json", "-p", '[{"op":"remove","path":"/data/b"}]')
-    assert "test /data/a" in kubectl.fails("patch", "cm", "c", "--type=json", "-p", '[{"op":"test","path":"/data/a","value":"2"}]')
+    assert "does not exist" in kubectl.fails(
+        "patch", "cm", "c", "--type=json", "-p", '[{"op":"remove","path":"/data/b"}]'
+    )
+    assert "test /data/a" in kubectl.fails(
+        "patch", "cm", "c", "--type=json", "-p", '[{"op":"test","path":"/data/a","value":"2"}]'
+    )
     kubectl.fails("patch", "cm", "c", "--type=merge", "-p", '{"data":{"a":1}}')
     kubectl.fails("patch", "cm", "nope", "--type=merge", "-p", '{"data":{"a":"1"}}')
     stale = {"metadata": {"resourceVersion": "1"}, "data": {"a": "2"}}
@@ -81,7 +94,9 @@ def test_labels_and_annotations_come_and_go(kubectl: Kubectl) -> None:
     meta = kubectl.json("get", "cm", "c")["metadata"]
     assert meta["labels"] == {"a": "2"}
     assert meta["annotations"]["note"] == "hello there"
-    assert "metadata.labels" in kubectl.fails("patch", "cm", "c", "--type=merge", "-p", '{"metadata":{"labels":{"a":"b c"}}}')
+    assert "metadata.labels" in kubectl.fails(
+        "patch", "cm", "c", "--type=merge", "-p", '{"metadata":{"labels":{"a":"b c"}}}'
+    )
 
 
 def _editor(folder: Path, old: str, new: str) -> str:
@@ -100,7 +115,9 @@ def test_objects_can_be_edited(kubectl: Kubectl, cluster: Kubectl, tmp_path: Pat
     cluster.apply(cluster_queue("edited"))
     cluster("edit", "cq", "edited", EDITOR=_editor(tmp_path, "cohortName: all", "cohortName: some"))
     assert cluster.path(".spec.cohortName", "get", "cq", "edited") == "some"
-    said = cluster.fails("edit", "cq", "edited", EDITOR=_editor(tmp_path, "queueingStrategy: .*", "queueingStrategy: Nope"))
+    said = cluster.fails(
+        "edit", "cq", "edited", EDITOR=_editor(tmp_path, "queueingStrategy: .*", "queueingStrategy: Nope")
+    )
     assert 'clusterqueues.kueue.x-k8s.io "edited" is invalid' in said
     cluster("delete", "cq", "edited")
 
@@ -160,11 +177,16 @@ def test_unknown_fields_are_refused_by_default_and_all_of_them_are_named(kubectl
     [
         (job("A_b"), ["metadata.name", "lowercase RFC 1123 subdomain"]),
         (job("a", parallelism=-1), ["spec.parallelism", "must be greater than or equal to 0"]),
-        (cluster_queue("bad", queueingStrategy="Sometimes"), ["spec.queueingStrategy", 'supported values: "StrictFIFO", "BestEffortFIFO"']),
+        (
+            cluster_queue("bad", queueingStrategy="Sometimes"),
+            ["spec.queueingStrategy", 'supported values: "StrictFIFO", "BestEffortFIFO"'],
+        ),
         (config_map("c", **{"a b": "x"}), ["data[a b]", "a valid config key"]),
     ],
 )
-def test_invalid_objects_are_refused_with_the_field_and_the_rule(kubectl: Kubectl, obj: dict[str, object], words: list[str]) -> None:
+def test_invalid_objects_are_refused_with_the_field_and_the_rule(
+    kubectl: Kubectl, obj: dict[str, object], words: list[str]
+) -> None:
     said = kubectl.fails("create", "-f", "-", stdin=yaml.safe_dump(obj))
     for word in words:
         assert word in said

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+
 from tests.acceptance.objects import cluster_queue, config_map, job
 from tests.acceptance.support import Kubectl, Node
 
@@ -93,7 +94,14 @@ def test_the_api_lists_itself(cluster: Kubectl) -> None:
     for group in ("placement.kubernetes-fleet.io", "cluster.kubernetes-fleet.io"):
         assert {f"{group}/v1", f"{group}/v1beta1"} <= set(versions)
     resources = cluster("api-resources", "-o", "wide").out
-    for word in ("clusterqueues", "cq", "clusterresourceplacements", "crp", "ResourcePlacement", "customresourcedefinitions"):
+    for word in (
+        "clusterqueues",
+        "cq",
+        "clusterresourceplacements",
+        "crp",
+        "ResourcePlacement",
+        "customresourcedefinitions",
+    ):
         assert word in resources
     kueue = cluster("api-resources", "--api-group=kueue.x-k8s.io", "-o", "name").lines
     assert {f"{plural}.kueue.x-k8s.io" for plural in ("clusterqueues", "localqueues", "workloads")} <= set(kueue)
@@ -105,13 +113,17 @@ def test_the_api_lists_itself(cluster: Kubectl) -> None:
     assert cluster("get", "--raw", "/healthz").out == "ok"
 
 
-def test_contexts_can_be_switched(shared_node: Node, cluster: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_contexts_can_be_switched(
+    shared_node: Node, cluster: Kubectl, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     config = tmp_path_factory.mktemp("contexts") / "config"
     config.write_bytes(shared_node.kubeconfig.read_bytes())
     kubectl = Kubectl(cluster.program, config, cluster.home)
     current = kubectl("config", "current-context").out.strip()
     assert current in kubectl("config", "get-contexts", "-o", "name").lines
-    kubectl("config", "set-context", "mine", f"--cluster={_cluster_of(kubectl)}", "--user=nobody", "--namespace=kube-system")
+    kubectl(
+        "config", "set-context", "mine", f"--cluster={_cluster_of(kubectl)}", "--user=nobody", "--namespace=kube-system"
+    )
     kubectl("config", "set-credentials", "nobody", "--token=fwt_not_a_token")
     kubectl("config", "use-context", "mine")
     said = kubectl.fails("get", "cm")

@@ -58,7 +58,9 @@ def entries(value: list[dict[str, Any]]) -> _ENTRIES:
 def settled(old: Any, new: Any, applied: _ENTRIES) -> Any:
     """What an apply leaves behind: the entries that were there if nothing but their times would change."""
     known = old.metadata.managed_fields or []
-    if len(known) != len(applied) or any(msgspec.structs.replace(a, time=b.time) != b for a, b in zip(applied, known)):
+    if len(known) != len(applied) or any(
+        msgspec.structs.replace(a, time=b.time) != b for a, b in zip(applied, known, strict=True)
+    ):
         return applied or UNSET
     new.metadata.managed_fields = old.metadata.managed_fields
     return old.metadata.managed_fields if new == old else applied or UNSET

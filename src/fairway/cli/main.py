@@ -15,6 +15,7 @@ from fairway.cli import lifecycle, options, people, tokens
 from fairway.cli.kubeconfig import kubeconfig
 from fairway.cli.output import Output, note, say, show_json, show_problem
 from fairway.cli.run import run
+from fairway.cli.simulate import simulate
 from fairway.runtime.status import Problem
 
 _INTERRUPTED = 130
@@ -62,6 +63,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     lifecycle.status,
     run,
     *people.COMMANDS,
+    simulate,
     kubeconfig,
 )
 for command in _COMMANDS:

@@ -12,19 +12,67 @@ A set with `cohorts`, `queues_per_cohort` and `sets` instead describes alike que
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeVar
 
+import msgspec
 import yaml
 
 from fairway.control import compile as compiler
 from fairway.control.times import parse_duration
 from fairway.core.labels import Selector
 from fairway.core.model import Flavor, Queue, Quota, ResourceGroup, Settings, Strategy, TenantQueue, cell
+from fairway.core.quantity import QuantityError
 from fairway.sim.scenario import Job, Scenario
 from fairway.sim.shapes import KueueShape, WorkClass, shape_scenario
 
-Document = Mapping[str, Any]
+T = TypeVar("T")
+Amounts = dict[str, int | float | str]
 _FLAVOR = "default"
+
+
+class _QueueEntry(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    name: str
+    quota: Amounts = {}
+    cohort: str | None = None
+    borrowing_limit: Amounts = {}
+    lending_limit: Amounts = {}
+    strategy: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
+    preemption: dict[str, Any] | None = None
+    weight: float = 1.0
+    priority: int = 0
+
+
+class _JobSet(msgspec.Struct, forbid_unknown_fields=True):
+    queue: str
+    runtime: str | int
+    requests: Amounts = {}
+    kind: str = ""
+    count: int = 1
+    pods: int = 1
+    start: str | int = 0
+    every: str | int = 0
+    priority: int = 0
+
+
+class _Explicit(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    queues: list[_QueueEntry]
+    jobs: list[_JobSet] = []
+    fair_sharing: bool = False
+
+
+class _Class(msgspec.Struct, rename={"name": "class"}):
+    name: str
+    count: int
+    interval_ms: int
+    runtime_ms: int
+    cpu: int
+    priority: int = 0
+
+
+class _Shape(msgspec.Struct):
+    cohorts: int
+    queues_per_cohort: int
+    sets: list[_Class]
 
 
 class DescriptionError(ValueError):
@@ -32,91 +80,105 @@ class DescriptionError(ValueError):
 
 
 def described_scenario(name: str, text: str, part: str = "", settings: Settings | None = None) -> Scenario:
-    document = yaml.safe_load(text)
+    document = _document(name, text, part)
+    chosen = settings or Settings(fair_sharing=document.get("fairSharing") is True)
+    try:
+        if "sets" in document:
+            return shape_scenario(part or name, _shape(_typed(name, document, _Shape)), chosen)
+        return _explicit(part or name, _typed(name, document, _Explicit), chosen)
+    except (QuantityError, ValueError) as error:
+        raise error if isinstance(error, DescriptionError) else DescriptionError(f"{name}: {error}") from None
+
+
+def _document(name: str, text: str, part: str) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise DescriptionError(f"{name} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise DescriptionError(f"{name} describes nothing: write `queues` and `jobs`, or `cohorts` and `sets`")
-    if part:
-        if part not in document:
-            raise DescriptionError(f"{name} has no part {part!r}; it has {', '.join(map(str, document))}")
-        document = document[part]
-    elif "queues" not in document and "sets" not in document:
+    if not part and "queues" not in document and "sets" not in document:
         parts = ", ".join(str(key) for key in document)
         raise DescriptionError(f"{name} has several parts ({parts}): name one, as in {name}#{next(iter(document))}")
-    chosen = settings or Settings(fair_sharing=bool(document.get("fairSharing")))
-    if "sets" in document:
-        return shape_scenario(part or name, _shape(document), chosen)
-    return _explicit(part or name, document, chosen)
+    if part and not isinstance(document.get(part), dict):
+        raise DescriptionError(f"{name} has no part {part!r}; it has {', '.join(map(str, document))}")
+    found: dict[str, Any] = document[part] if part else document
+    return found
 
 
-def _shape(document: Document) -> KueueShape:
+def _typed(name: str, document: Mapping[str, Any], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(document, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise DescriptionError(f"{name}: {str(error).replace('`$.', '`')}") from None
+
+
+def _shape(shape: _Shape) -> KueueShape:
     classes = tuple(
-        WorkClass(
-            entry["class"],
-            int(entry["count"]),
-            int(entry["interval_ms"]),
-            int(entry["runtime_ms"]),
-            int(entry.get("priority", 0)),
-            int(entry["cpu"]),
-        )
-        for entry in document["sets"]
+        WorkClass(each.name, each.count, each.interval_ms, each.runtime_ms, each.priority, each.cpu)
+        for each in shape.sets
     )
-    return KueueShape(int(document["cohorts"]), int(document["queues_per_cohort"]), classes, 0.0)
+    return KueueShape(shape.cohorts, shape.queues_per_cohort, classes, 0.0)
 
 
-def _explicit(name: str, document: Document, settings: Settings) -> Scenario:
-    queues = [_queue(entry) for entry in document.get("queues") or ()]
+def _explicit(name: str, document: _Explicit, settings: Settings) -> Scenario:
+    queues = [_queue(entry) for entry in document.queues]
     known = {queue.name for queue in queues}
-    tenants = [TenantQueue(f"{queue.name}/lq", queue.name) for queue in queues]
     jobs: list[Job] = []
-    for index, entry in enumerate(document.get("jobs") or ()):
-        if entry.get("queue") not in known:
-            raise DescriptionError(f"jobs[{index}] goes to queue {entry.get('queue')!r}; there are {sorted(known)}")
+    for index, entry in enumerate(document.jobs):
+        if entry.queue not in known:
+            raise DescriptionError(f"jobs[{index}] goes to queue {entry.queue!r}; there are {sorted(known)}")
         jobs += _jobs(index, entry)
     if not jobs:
         raise DescriptionError(f"{name} has no jobs: write at least one set under `jobs`")
+    tenants = [TenantQueue(f"{queue.name}/lq", queue.name) for queue in queues]
     return Scenario(name, queues, tenants, jobs, [Flavor(_FLAVOR)], [], settings)
 
 
-def _queue(entry: Document) -> Queue:
-    quota: Document = entry.get("quota") or {}
-    base = compiler.queue({"metadata": {"name": str(entry["name"])}, "spec": {"preemption": entry.get("preemption")}})
+def _queue(entry: _QueueEntry) -> Queue:
+    base = compiler.queue({"metadata": {"name": entry.name}, "spec": {"preemption": entry.preemption}})
     return Queue(
         name=base.name,
-        cohort=entry.get("cohort"),
-        groups=(ResourceGroup(tuple(quota), (_FLAVOR,)),),
+        cohort=entry.cohort,
+        groups=(ResourceGroup(tuple(entry.quota), (_FLAVOR,)),),
         quotas={
             cell(_FLAVOR, resource): Quota(
                 compiler.amount(resource, nominal),
-                _limit(entry.get("borrowingLimit"), resource),
-                _limit(entry.get("lendingLimit"), resource),
+                _limit(entry.borrowing_limit, resource),
+                _limit(entry.lending_limit, resource),
             )
-            for resource, nominal in quota.items()
+            for resource, nominal in entry.quota.items()
         },
-        strategy=Strategy(entry.get("strategy", "BestEffortFIFO")),
+        strategy=Strategy(entry.strategy),
         preemption=base.preemption,
-        weight=float(entry.get("weight", 1)),
+        weight=entry.weight,
         namespaces=Selector(),
-        priority=int(entry.get("priority", 0)),
+        priority=entry.priority,
     )
 
 
-def _limit(limits: Document | None, resource: str) -> int | None:
-    return compiler.amount(resource, limits[resource]) if limits and resource in limits else None
+def _limit(limits: Amounts, resource: str) -> int | None:
+    return compiler.amount(resource, limits[resource]) if resource in limits else None
 
 
-def _jobs(index: int, entry: Document) -> list[Job]:
-    start, every = parse_duration(str(entry.get("start", "0s"))), parse_duration(str(entry.get("every", "0s")))
-    requests = {name: compiler.amount(name, text) for name, text in (entry.get("requests") or {}).items()}
+def _jobs(index: int, entry: _JobSet) -> list[Job]:
+    start, every, runtime = _duration(entry.start), _duration(entry.every), _duration(entry.runtime)
+    requests = {name: compiler.amount(name, amount) for name, amount in entry.requests.items()}
     return [
         Job(
-            key=f"{entry['queue']}/{index}-{at}",
-            tenant_queue=f"{entry['queue']}/lq",
+            key=f"{entry.queue}/{index}-{at}",
+            tenant_queue=f"{entry.queue}/lq",
             arrival=start + at * every,
-            runtime=parse_duration(str(entry["runtime"])),
+            runtime=runtime,
             requests=requests,
-            count=int(entry.get("pods", 1)),
-            priority=int(entry.get("priority", 0)),
-            kind=str(entry.get("kind", "")),
+            count=entry.pods,
+            priority=entry.priority,
+            kind=entry.kind,
         )
-        for at in range(int(entry.get("count", 1)))
+        for at in range(entry.count)
     ]
+
+
+def _duration(text: str | int) -> int:
+    """A bare number is seconds."""
+    return parse_duration(f"{text}s" if isinstance(text, int) else text)
