@@ -96,7 +96,7 @@ def last_assignment_outdated(vector: Json) -> None:
 def entry_mark_preemption_outcome(vector: Json) -> None:
     given, want = vector["input"], vector["expect"]
     entry = _entry(World(vector), {"workload": {"metadata": {"name": "wl"}}})
-    entry.detail = given["initialMessage"]
+    entry.detail = given.get("initialMessage", "")
     entry.preempted(given.get("preempted", 0), given.get("errors", 0))
     check(entry.to_wait().message, want["wantMessage"], "message")
     check(entry.requeue.value, want["wantRequeueReason"], "requeue reason")

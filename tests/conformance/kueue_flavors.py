@@ -73,7 +73,7 @@ def preferred(vector: Json) -> None:
 @adapter("podSetReducerSearch", suites="C")
 def pod_set_reducer_search(vector: Json) -> None:
     given, want = vector["input"], vector["expect"]
-    pod_sets = compiler.pod_sets({"spec": {"podSets": given["podSets"]}})
+    pod_sets = compiler.pod_sets({"spec": {"podSets": given.get("podSets") or []}})
     found = search(pod_sets, lambda counts: sum(counts) if sum(counts) <= given["countLimit"] else None)
     check(found is not None, want["wantFound"], "found")
     check(found or 0, want["wantCount"] if want["wantFound"] else 0, "count")

@@ -108,8 +108,8 @@ def cluster_queue_heap(vector: Json) -> None:
     ):
         for obj in given[field]:
             workload = enter(obj)
-            lines.waiting[workload.key] = workload
-            line.restore(workload, reason, now)
+            lines.waiting.setdefault(workload.key, workload)
+            lines.restore(workload, reason, now)
     for obj in given["update"]:
         lines.put(enter(obj), now)
     for obj in given["delete"]:
@@ -129,7 +129,7 @@ def requeue_workload(vector: Json) -> None:
     workload.queue = tenant.queue if tenant is not None else ""
     if given["inQueue"]:
         _put(lines, world, given["workload"], now)
-    elif given["inClient"] and tenant is not None:
+    elif given["inClient"] and tenant is not None and compiler.is_admissible(given["workload"]):
         lines.waiting[workload.key] = workload
     requeued = lines.restore(workload, Requeue.GENERIC, now)
     check(requeued, vector["expect"]["requeued"], "requeued")
@@ -162,7 +162,7 @@ def update_workload(vector: Json) -> None:
     lines = _lines(world, now)
     for obj in world.of_kind("Workload"):
         _put(lines, world, obj, now)
-    check(_assigned(lines), given["initialAssigned"], "assigned at first")
+    check(_assigned(lines), given["initialAssigned"] or {}, "assigned at first")
     check(_put(lines, world, given["updated"], now), want["error"], "error")
     for name, keys in want["queueOrder"].items():
         order = []

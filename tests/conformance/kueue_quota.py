@@ -32,7 +32,9 @@ def is_borrowing_on(vector: Json) -> None:
     node.add_all(given["usage"])
     share = dominant_share(node)
     check(share.borrowing, want["borrowing"], "borrowing")
-    check(share.borrows_on(given["requested"]), want["borrowingOnRequested"], "borrowing on what is requested")
+    check(
+        share.borrows_on(given.get("requested") or {}), want["borrowingOnRequested"], "borrowing on what is requested"
+    )
 
 
 @adapter("preciseWeightedShare", suites="D")
@@ -50,14 +52,13 @@ def available(vector: Json) -> None:
     want = vector["expect"]
     for name, cells in want["potentiallyAvailable"].items():
         node = world.tree.queues[name]
-        for cell, amount in cells.items():
-            check(node.potential(cell), amount, f"potential {name} {cell}")
-            check(node.queue_available(cell), amount, f"available while idle {name} {cell}")
+        for kind, ask in (("potential", node.potential), ("available while idle", node.queue_available)):
+            check(nonzero({cell: ask(cell) for cell in cells}), nonzero(cells), f"{kind} {name}")
     for name, amounts in vector["input"]["usage"].items():
         world.tree.queues[name].add_all(amounts)
     for name, cells in want["available"].items():
-        for cell, amount in cells.items():
-            check(world.tree.queues[name].queue_available(cell), amount, f"available {name} {cell}")
+        node = world.tree.queues[name]
+        check(nonzero({cell: node.queue_available(cell) for cell in cells}), nonzero(cells), f"available {name}")
 
 
 @adapter("snapshot", suites="D")
@@ -74,7 +75,7 @@ def snapshot(vector: Json) -> None:
         expected = want["clusterQueues"][name]
         _check_node(world.tree.queues[name], expected)
         check(sorted(world.ledger.of_queue(name)), sorted(expected["workloads"]), f"workloads of {name}")
-    check(sorted(world.tree.cohorts), sorted(want["cohorts"]), "cohorts")
+    check(sorted(set(world.tree.cohorts) - world.tree.cyclic), sorted(want["cohorts"]), "cohorts")
     for name, expected in want["cohorts"].items():
         _check_node(world.tree.cohorts[name], expected)
 

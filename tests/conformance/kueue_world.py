@@ -9,7 +9,7 @@ from fairway.control import compile as compiler
 from fairway.control.conditions import is_true
 from fairway.core.admit.ledger import Ledger
 from fairway.core.admit.readiness import Check, readiness
-from fairway.core.model import Flavor, Queue, Settings
+from fairway.core.model import UNLIMITED, Flavor, Queue, Settings, is_unlimited
 from fairway.core.quantity import parse
 from fairway.core.quota.tree import QuotaTree
 from fairway.core.shapes import Shapes
@@ -40,7 +40,7 @@ class World:
 
     def load(self) -> World:
         for obj in self.of_kind("ResourceFlavor"):
-            flavor = compiler.flavor(obj)
+            flavor = compiler.flavor(obj, self.levels())
             self.flavors[flavor.name] = flavor
         for obj in self.of_kind("Cohort"):
             self.tree.put_cohort(compiler.cohort(obj))
@@ -76,6 +76,9 @@ class World:
             for obj in self.of_kind("AdmissionCheck")
         }
 
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        return {obj["metadata"]["name"]: compiler.topology_levels(obj) for obj in self.of_kind("Topology")}
+
     def topologies(self) -> frozenset[str]:
         return frozenset(obj["metadata"]["name"] for obj in self.of_kind("Topology"))
 
@@ -84,7 +87,9 @@ class World:
 
 
 def nonzero(amounts: Json | None) -> dict[str, int]:
-    return {key: int(value) for key, value in (amounts or {}).items() if int(value) != 0}
+    """Amounts without zeros; whatever is unlimited is so in one way."""
+    read = {key: UNLIMITED if value == "unlimited" else int(value) for key, value in (amounts or {}).items()}
+    return {key: UNLIMITED if is_unlimited(value) else value for key, value in read.items() if value != 0}
 
 
 def same_quantity(a: object, b: object) -> bool:

@@ -11,6 +11,7 @@ from fairway.control.pods import NO_RULES, Json, RequestRules, Transformation, a
 from fairway.control.times import parse_duration, parse_time
 from fairway.core.labels import Affinity, Requirement, Selector, Taint, Toleration
 from fairway.core.model import (
+    UNLIMITED,
     AdmissionCheckRef,
     Backoff,
     Caps,
@@ -60,7 +61,8 @@ def _scale(resource: str, nanos: int) -> int:
     return min(_AMOUNT_MAX, -(-nanos // unit)) if nanos >= 0 else nanos // unit
 
 
-def flavor(obj: Json) -> Flavor:
+def flavor(obj: Json, topologies: Mapping[str, tuple[str, ...]] | None = None) -> Flavor:
+    """`topologies` are the levels of each, where they are known."""
     spec = obj.get("spec") or {}
     return Flavor(
         name=obj["metadata"]["name"],
@@ -68,7 +70,12 @@ def flavor(obj: Json) -> Flavor:
         taints=tuple(Taint(t["key"], t["effect"], t.get("value", "")) for t in spec.get("nodeTaints") or ()),
         tolerations=_tolerations(spec.get("tolerations")),
         topology=spec.get("topologyName"),
+        levels=(topologies or {}).get(spec.get("topologyName") or ""),
     )
+
+
+def topology_levels(obj: Json) -> tuple[str, ...]:
+    return tuple(level["nodeLabel"] for level in (obj.get("spec") or {}).get("levels") or ())
 
 
 def cohort(obj: Json) -> Cohort:
@@ -339,15 +346,20 @@ def _quotas(groups: Iterable[Json] | None) -> dict[str, Quota]:
             for resource in entry.get("resources") or ():
                 name = resource["name"]
                 quotas[cell(entry["name"], name)] = Quota(
-                    amount(name, resource.get("nominalQuota", "0")),
+                    _unlimited_if_huge(amount(name, resource.get("nominalQuota", "0"))),
                     _limit(name, resource.get("borrowingLimit")),
                     _limit(name, resource.get("lendingLimit")),
                 )
     return quotas
 
 
+def _unlimited_if_huge(value: int) -> int:
+    """What does not fit 64 bits is a way to say that there is no limit."""
+    return UNLIMITED if value >= _AMOUNT_MAX else value
+
+
 def _limit(resource: str, text: object) -> int | None:
-    return None if text is None else amount(resource, text)
+    return None if text is None else _unlimited_if_huge(amount(resource, text))
 
 
 def _preemption(spec: Json | None) -> Preemption:
@@ -400,6 +412,7 @@ def _pod_set(obj: Json, count: int, rules: RequestRules) -> PodSet:
         tolerations=_tolerations(spec.get("tolerations")),
         group=(topology or {}).get("podSetGroupName"),
         wants_topology=_asks_for_topology(topology or {}),
+        topology_levels=_requested_levels(topology or {}),
     )
 
 
@@ -410,6 +423,11 @@ def _asks_for_topology(request: Json) -> bool:
         or request.get("unconstrained")
         or request.get("podSetSliceRequiredTopology")
     )
+
+
+def _requested_levels(request: Json) -> tuple[str, ...]:
+    fields = ("required", "preferred", "podSetSliceRequiredTopology")
+    return tuple(str(request[field]) for field in fields if request.get(field))
 
 
 def _tolerations(entries: Iterable[Json] | None) -> tuple[Toleration, ...]:

@@ -109,6 +109,7 @@ class Flavor:
     taints: tuple[Taint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     topology: str | None = None
+    levels: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -194,6 +195,7 @@ class PodSet:
     tolerations: tuple[Toleration, ...] = ()
     group: str | None = None
     wants_topology: bool = False
+    topology_levels: tuple[str, ...] = ()
 
     def total(self, count: int | None = None) -> dict[str, int]:
         times = self.count if count is None else count

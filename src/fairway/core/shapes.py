@@ -40,4 +40,5 @@ def _key(pod_set: PodSet) -> tuple[object, ...]:
         pod_set.tolerations,
         pod_set.group,
         pod_set.wants_topology,
+        pod_set.topology_levels,
     )

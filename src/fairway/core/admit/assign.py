@@ -24,6 +24,7 @@ from fairway.core.admit.assignment import (
 )
 from fairway.core.admit.reasons import (
     AffinityMismatch,
+    LevelMissing,
     NoFit,
     NotAllowed,
     NotCovered,
@@ -105,9 +106,15 @@ class Assigner:
 
     def assign(self, counts: Sequence[int] | None = None) -> Assignment:
         assignment = Assignment()
+        in_order: list[PodSetAssignment] = []
         for members in self._groups():
             if not self._assign_group(assignment, members, counts):
                 break
+        else:
+            by_name = {result.name: result for result in assignment.pod_sets}
+            in_order = [by_name[pod_set.name] for pod_set in self._shape.pod_sets]
+        if in_order and self._settings.topology and assignment.mode is not Mode.NO_FIT:
+            self._check_topologies(in_order)
         assignment.resolve_no_fit(self._queue)
         return assignment
 
@@ -132,9 +139,8 @@ class Assigner:
             if not request and pod_set.group is not None:
                 own = {r: c for r, c in choices.items() if self._has_topology(c.flavor)}
             result = PodSetAssignment(pod_set.name, count, request, own, list(reasons), attempts)
-            self._check_one_topology(pod_set, result)
             self._append(assignment, result)
-            if (request and not own) or result.error is not None:
+            if request and not own:
                 complete = False
         return complete
 
@@ -239,20 +245,30 @@ class Assigner:
             return None
         if not pod_set.wants_topology:
             return TopologyMismatch(flavor.name, wanted=False) if flavor.topology is not None else None
-        if flavor.topology is None and any(resource in group.resources for resource in pod_set.requests):
-            return TopologyMismatch(flavor.name, wanted=True)
+        if flavor.topology is None:
+            provides = any(resource in group.resources for resource in pod_set.requests)
+            return TopologyMismatch(flavor.name, wanted=True) if provides else None
+        if flavor.levels is not None and not set(pod_set.topology_levels) <= set(flavor.levels):
+            return LevelMissing(flavor.name)
         return None
 
     def _has_topology(self, flavor: str) -> bool:
         return flavor in self._flavors and self._flavors[flavor].topology is not None
 
-    def _check_one_topology(self, pod_set: PodSet, result: PodSetAssignment) -> None:
-        """Pods are placed in one topology: two would be two answers to where they go."""
-        if not (self._settings.topology and (pod_set.wants_topology or self._topology_only)):
-            return
-        flavors = sorted({c.flavor for c in result.choices.values() if self._has_topology(c.flavor)})
-        if len(flavors) > 1:
-            result.error = f"more than one TAS flavor assigned: {', '.join(flavors)}"
+    def _check_topologies(self, results: list[PodSetAssignment]) -> None:
+        """Pods are placed in one topology: none is no answer to where they go, and two are two."""
+        names = {name for group in self._queue.groups for name in group.flavors}
+        known = any(self._has_topology(name) for name in names)
+        for pod_set, result in zip(self._shape.pod_sets, results, strict=True):
+            if not (pod_set.wants_topology or self._topology_only) or result.count == 0:
+                continue
+            flavors = sorted({c.flavor for c in result.choices.values() if self._has_topology(c.flavor)})
+            if not known:
+                result.error = "workload requires Topology, but there is no TAS cache information"
+            elif not flavors:
+                result.error = "no TAS flavor assigned"
+            elif len(flavors) > 1:
+                result.error = f"more than one TAS flavor assigned: {', '.join(flavors)}"
 
     def _grade(
         self, flavor: str, members: list[int], wanted: dict[str, int], used: Amounts

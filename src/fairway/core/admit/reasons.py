@@ -71,6 +71,15 @@ class TopologyMismatch:
 
 
 @dataclass(slots=True, frozen=True)
+class LevelMissing:
+    flavor: str
+    kind = NoFit.NO_MATCHING_FLAVOR
+
+    def __str__(self) -> str:
+        return f'Flavor "{self.flavor}" does not contain the requested level'
+
+
+@dataclass(slots=True, frozen=True)
 class NotCovered:
     resource: str
     kind = NoFit.NO_MATCHING_FLAVOR
@@ -162,6 +171,7 @@ Reason = (
     | UntoleratedTaint
     | AffinityMismatch
     | TopologyMismatch
+    | LevelMissing
     | NotCovered
     | NotProvided
     | NotNominated
