@@ -21,7 +21,7 @@ RAW = "rows/s, raw SQLite batch"
 PER_CALL = 1000
 CONFIG_MAPS = Resource("", "v1", "configmaps")
 JOBS = Resource("batch", "v1", "jobs")
-WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "workloads")
+WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 
 Verb = Literal["create", "update", "updateStatus"]
 
@@ -57,7 +57,7 @@ def workload(number: int) -> dict[str, Any]:
     pods = {"name": "main", "count": 3, "template": {"spec": sample.pod_spec()}}
     spec = {"queueName": "team-queue", "priority": 100, "podSets": [pods]}
     return {
-        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
         "metadata": _metadata("workload", number),
         "spec": spec,
@@ -91,9 +91,10 @@ async def _written(resource: Resource, verb: Verb, make: Callable[[int], dict[st
             else:
                 items = [BulkItem(verb, resource, make(number)) for number in range(count)]
             bodies = [BulkItem(item.verb, item.resource, msgspec.json.encode(item.body)) for item in items]
+            await _write(client, bodies[:1])  # the first of a kind prepares how it is read
             watch = Stopwatch()
-            await _write(client, bodies)
-            return watch.per_second(count)
+            await _write(client, bodies[1:])
+            return watch.per_second(count - 1)
         finally:
             await node.stop()
 

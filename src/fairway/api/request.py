@@ -1,9 +1,14 @@
-"""What is asked of the API: which object, by whom, and how."""
+"""What is asked of the API: which object, by whom, and how.
+
+Structs rather than dataclasses: a frozen dataclass takes eight times as long to make, and every request makes several.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
+from msgspec import field
 
 from fairway.api.codec import Strictness
 from fairway.kinds.kind import Kind, Version
@@ -12,8 +17,7 @@ from fairway.store import Delete, Put, Record
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True, gc=False):
     """Who asks. The system itself is the caller where nobody else is."""
 
     user: str = "system:fairway"
@@ -23,8 +27,7 @@ class Caller:
 SYSTEM = Caller()
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True, gc=False):
     """An object, or (without a name) the objects of a kind, in a served version."""
 
     kind: Kind
@@ -38,8 +41,7 @@ class Target:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True, gc=False):
     dry_run: bool = False
     manager: str = "fairway"
     strictness: Strictness = "Warn"
@@ -47,16 +49,14 @@ class Options:
     caller: Caller = SYSTEM
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct, frozen=True, gc=False):
     propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
     grace_seconds: int | None = None
     uid: str = ""
     resource_version: str = ""
 
 
-@dataclass(slots=True)
-class Admission:
+class Admission(msgspec.Struct):
     """What an admission hook sees. It may change `new` in place, or raise ApiError to refuse."""
 
     operation: Operation
@@ -67,8 +67,7 @@ class Admission:
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Write:
+class Write(msgspec.Struct):
     """A write that is ready: one store operation, or none if nothing changes or it is a dry run."""
 
     target: Target

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -127,19 +128,21 @@ class Kind:
     view_of: Kind | None = None
     """The kind whose objects this one shows in another group: its versions convert to and from that kind's storage version."""
 
-    @property
-    def bucket(self) -> str:
-        """Its full name, plural.group, as kubectl has it. The store keeps its objects under that name."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    # Asked for several times in every request, so known beforehand:
+    bucket: str = field(init=False, repr=False, compare=False)
+    """Its full name, plural.group, as kubectl has it. The store keeps its objects under that name."""
+    home: Kind = field(init=False, repr=False, compare=False)
+    """The kind that its objects are stored as: itself, unless it is a view."""
+    storage_version: Version = field(init=False, repr=False, compare=False)
 
-    @property
-    def home(self) -> Kind:
-        """The kind that its objects are stored as: itself, unless it is a view."""
-        return self.view_of or self
-
-    @property
-    def storage_version(self) -> Version:
-        return self.version(self.storage) if self.storage else self.versions[0]
+    def __post_init__(self) -> None:
+        known: dict[str, Any] = {
+            "bucket": f"{self.plural}.{self.group}" if self.group else self.plural,
+            "home": self.view_of or self,
+            "storage_version": self.version(self.storage) if self.storage else self.versions[0],
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     def version(self, name: str) -> Version:
         for version in self.versions:
@@ -155,9 +158,15 @@ class Kind:
         return "status" in self.subresources
 
 
+@lru_cache(maxsize=1024)
+def _decoder(type: type[Any]) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(type, dec_hook=decode_scalar).decode
+
+
 def decode(body: bytes, type: type[Any]) -> Any:
     """Bytes to a Struct; msgspec's errors pass through (see fairway.kinds.check for the careful way)."""
-    return msgspec.json.decode(body, type=type, dec_hook=decode_scalar)
+    decoder: Callable[[bytes], Any] = _decoder(cast(Hashable, type))
+    return decoder(body)
 
 
 def convert(value: Any, type: type[Any]) -> Any:

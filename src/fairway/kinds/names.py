@@ -62,6 +62,8 @@ def dns_1035_label(text: str) -> list[str]:
 
 
 def dns_subdomain(text: str) -> list[str]:
+    if len(text) <= SUBDOMAIN_MAX and _subdomain.fullmatch(text):
+        return []
     return _too_long(text, SUBDOMAIN_MAX) + ([] if _subdomain.fullmatch(text) else [_SUBDOMAIN_RULE])
 
 
@@ -72,6 +74,8 @@ def path_segment(text: str) -> list[str]:
 
 
 def label_value(text: str) -> list[str]:
+    if len(text) <= LABEL_MAX and _value.fullmatch(text):
+        return []
     return _too_long(text, LABEL_MAX) + ([] if _value.fullmatch(text) else [_VALUE_RULE])
 
 

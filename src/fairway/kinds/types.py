@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Any, TypeVar, Union, dataclass_transform
 
 import msgspec
@@ -157,19 +158,12 @@ def decode_scalar(kind: type, value: Any) -> Any:
         if type(value) is int or type(value) is float:
             value = repr(value)
         if isinstance(value, str):
-            try:
-                return Quantity(canonical(value))
-            except QuantityError as error:
-                raise ValueError(str(error)) from None
+            return _quantity(value)
         raise ValueError("expected a quantity (a string like 500m or 2Gi, or a number)")
     if not isinstance(value, str):
         raise ValueError(f"expected a string, got {type(value).__name__}")
     if kind is Time:
-        return (
-            Time(value)
-            if len(value) == 20 and value[-1] == "Z" and parse_time(value)
-            else format_time(parse_time(value))
-        )
+        return _time(value)
     if kind is MicroTime:
         return format_microtime(parse_time(value))
     if kind is Base64:
@@ -179,6 +173,23 @@ def decode_scalar(kind: type, value: Any) -> Any:
             raise ValueError(f"not valid base64: {error}") from None
         return Base64(value)
     raise NotImplementedError(kind)
+
+
+# The same few amounts and the times of the last seconds come again and again.
+
+
+@lru_cache(maxsize=8192)
+def _quantity(text: str) -> Quantity:
+    try:
+        return Quantity(canonical(text))
+    except QuantityError as error:
+        raise ValueError(str(error)) from None
+
+
+@lru_cache(maxsize=8192)
+def _time(text: str) -> Time:
+    moment = parse_time(text)
+    return Time(text) if len(text) == 20 and text[-1] == "Z" else format_time(moment)
 
 
 _encoder = msgspec.json.Encoder(enc_hook=str)

@@ -255,7 +255,8 @@ class Store:
             value = stamp(op.value, revision)
             pool = self._pool
             labels, owners, fields = pool.each(op.labels), pool.few(op.owners), pool.few(op.fields)
-            record = Record(op.bucket, op.path, revision, value, labels, owners, fields, pool.one(op.writers))
+            bucket, writers = pool.one(op.bucket), pool.one(op.writers)
+            record = Record(bucket, op.path, revision, value, labels, owners, fields, writers)
             return Event(record, previous)
         if isinstance(op, Delete):
             assert previous is not None

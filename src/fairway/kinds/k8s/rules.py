@@ -73,8 +73,10 @@ def immutable(path: str, new: Any, old: Any) -> list[FieldError]:
 def labels(path: str, given: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in given.items():
-        errors += named(path, key, names.qualified_name)
-        errors += named(path, value, names.label_value)
+        if not names.is_qualified_name(key):
+            errors += named(path, key, names.qualified_name)
+        # Values are mostly new (names, uids): to remember them would only push out what does come again.
+        errors += [invalid(path, value, why) for why in names.label_value(value)]
     return errors
 
 

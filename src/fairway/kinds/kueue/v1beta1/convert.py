@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,8 +18,15 @@ V1BETA2 = f"{GROUP}/v1beta2"
 
 def carry(source: msgspec.Struct, target: type[S], **changes: Any) -> S:
     """A `target` with the fields that both types have, and `changes`. Members are shared with the source, not copied."""
-    values = {name: getattr(source, name) for name in target.__struct_fields__ if name in source.__struct_fields__}
-    return target(**(values | changes))
+    for name in _common(type(source), target):
+        if name not in changes:
+            changes[name] = getattr(source, name)
+    return target(**changes)
+
+
+@cache
+def _common(source: type[msgspec.Struct], target: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(name for name in target.__struct_fields__ if name in source.__struct_fields__)
 
 
 def member(value: Any, convert: Callable[[Any], Any]) -> Any:
