@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.control.podtime import NOON, UID, PodTime, container, pod
 
 from fairway.control.pods.containers import Problem
 from fairway.engines.engine import RunState, RunStatus
-from tests.unit.control.podtime import NOON, UID, PodTime, container, pod
 
 
 def test_a_pod_runs_and_succeeds() -> None:
