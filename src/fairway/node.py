@@ -15,6 +15,8 @@ from fairway.api.local import LocalClient
 from fairway.api.namespaces import NamespaceController
 from fairway.api.space import Space
 from fairway.control.in_use import InUse
+from fairway.control.pods.cluster import Cluster
+from fairway.control.pods.machine import Declared
 from fairway.kinds.builtin import KINDS
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
@@ -46,13 +48,16 @@ class Node:
         *,
         clock: Clock | None = None,
         ids: Ids | None = None,
+        machine: Declared | None = None,
     ) -> None:
+        """machine: what the first space has to run things on, which makes it a cluster; without it nothing runs anywhere."""
         self._data = data
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
         self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
         self._keepers: list[Keeper] = []
         self._access: dict[str, SpaceAccess] = {}
+        self._machine = machine
 
     def _store(self, name: str) -> Store:
         if self._data is None:
@@ -67,7 +72,8 @@ class Node:
         for space in self.spaces:
             await space.store.open()
             self._access[space.name] = await self._keep(space)
-            served.append(Served(space, self._access[space.name]))
+            cluster = await self._run_on_this_machine(space)
+            served.append(Served(space, self._access[space.name], cluster.engine if cluster is not None else None))
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
@@ -92,6 +98,16 @@ class Node:
             self._keepers.append(keeper)
         return access
 
+    async def _run_on_this_machine(self, space: Space) -> Cluster | None:
+        if self._machine is None or self._data is None or space is not self.spaces[0]:
+            return None
+        folder = self._data / "spaces" / space.name
+        cluster = Cluster(lambda name: LocalClient(space, name), folder, self._machine, self._clock, self._ids)
+        await cluster.open()
+        cluster.start()
+        self._keepers.append(cluster)
+        return cluster
+
     async def admin_token(self, space: Space, known: str) -> str:
         """A token that may do everything in a space: the known one if it still can, otherwise a new one."""
         access = self._access[space.name]
@@ -105,7 +121,7 @@ class Node:
         return secret
 
     async def stop(self) -> None:
-        for keeper in self._keepers:
+        for keeper in reversed(self._keepers):
             await keeper.stop()
         for space in self.spaces:
             await space.store.close()

@@ -1,6 +1,6 @@
 """The launcher's process when it is detached from the terminal; `fairway up` without --detach runs the same launcher itself.
 
-`python -m fairway.cli.launch --data DIR --report-fd N [--host ADDR] [--port N] [--no-tls]`
+`python -m fairway.cli.launch --data DIR --report-fd N [--host ADDR] [--port N] [--no-tls] [--cpu N] [--memory SIZE] [--gpus N] [--no-engine]`
 """
 
 from __future__ import annotations
@@ -37,10 +37,28 @@ def environment() -> dict[str, str]:
     return result
 
 
-def launch_config(*, data: DataDir, host: str, port: int | None, tls: bool, detached: bool) -> LaunchConfig:
+def machine_arguments(*, cpu: str, memory: str, gpus: int, no_engine: bool) -> list[str]:
+    """What the node is told about the machine; nothing, if it is to look for itself."""
+    if no_engine:
+        return ["--no-engine"]
+    given = (("--cpu", cpu), ("--memory", memory), ("--gpus", str(gpus) if gpus else ""))
+    return [word for name, value in given if value for word in (name, value)]
+
+
+def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cpu", default="")
+    parser.add_argument("--memory", default="")
+    parser.add_argument("--gpus", type=int, default=0)
+    parser.add_argument("--no-engine", action="store_true")
+
+
+def launch_config(
+    *, data: DataDir, host: str, port: int | None, tls: bool, detached: bool, machine: Sequence[str] = ()
+) -> LaunchConfig:
+    """machine: as machine_arguments made it."""
     return LaunchConfig(
         data=data,
-        node_command=_node_command(detached=detached),
+        node_command=[*_node_command(detached=detached), *machine],
         node_environment=environment(),
         host=host,
         port=port,
@@ -70,7 +88,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(event, Ready):
             reporter.close()
 
-    config = launch_config(data=data, host=arguments.host, port=arguments.port, tls=not arguments.no_tls, detached=True)
+    config = launch_config(
+        data=data,
+        host=arguments.host,
+        port=arguments.port,
+        tls=not arguments.no_tls,
+        detached=True,
+        machine=machine_arguments(
+            cpu=arguments.cpu, memory=arguments.memory, gpus=arguments.gpus, no_engine=arguments.no_engine
+        ),
+    )
     try:
         asyncio.run(Launcher(config, notify).run())
     except Problem as problem:
@@ -106,6 +133,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--host", default=sockets.LOOPBACK)
     parser.add_argument("--port", type=int)
     parser.add_argument("--no-tls", action="store_true")
+    add_machine_arguments(parser)
     return parser.parse_args(argv)
 
 

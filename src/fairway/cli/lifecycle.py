@@ -17,6 +17,7 @@ from rich.status import Status
 
 from fairway.cli import launch, options
 from fairway.cli.output import Output, console, note, say, show_json
+from fairway.core import quantity
 from fairway.kinds.columns import duration
 from fairway.runtime import process, sockets
 from fairway.runtime.datadir import DataDir, LauncherState, default_path
@@ -47,12 +48,22 @@ def up(
     no_tls: Annotated[
         bool, typer.Option("--no-tls", help="No encryption. For benchmarks only: kubectl sends no token without it.")
     ] = False,
+    cpu: Annotated[
+        str, typer.Option(metavar="N", help="CPUs to offer, like 2 or 500m. Default: those of the machine.")
+    ] = "",
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory to offer, like 8Gi. Default: that of the machine.")
+    ] = "",
+    gpus: Annotated[int, typer.Option(min=0, metavar="N", help="GPUs to offer (nvidia.com/gpu).")] = 0,
+    no_engine: Annotated[bool, typer.Option("--no-engine", help="Only the API: nothing runs here.")] = False,
     output: options.Format = Output.TEXT,
 ) -> None:
     """Start Fairway and keep it running.
 
     Everything it keeps is in one folder. It stays up through crashes of its own; Ctrl-C, or fairway down, stops it.
+    What runs as its jobs runs on, and is found again when it is started the next time.
     """
+    machine = _machine(cpu, memory, gpus, no_engine)
     folder = DataDir.at(data)
     if not sockets.is_loopback(host):
         note(f"note: others can reach Fairway on {host}; they need a token (fairway token create)")
@@ -60,13 +71,25 @@ def up(
         note("note: no encryption (--no-tls): for benchmarks only, tokens and data can be read on the way")
     with _progress() as progress:
         if detach:
-            _start_detached(folder, host, port, not no_tls, progress)
+            _start_detached(folder, host, port, not no_tls, progress, machine)
             progress.stop()
             _welcome(folder, output, detached=True)
             return
-        config = launch.launch_config(data=folder, host=host, port=port, tls=not no_tls, detached=False)
+        config = launch.launch_config(
+            data=folder, host=host, port=port, tls=not no_tls, detached=False, machine=machine
+        )
         asyncio.run(Launcher(config, _Terminal(folder, output, progress)).run())
     note("stopped")
+
+
+def _machine(cpu: str, memory: str, gpus: int, no_engine: bool) -> list[str]:
+    for name, text in (("--cpu", cpu), ("--memory", memory)):
+        try:
+            if text and quantity.parse(text).nanos <= 0:
+                raise Problem(f"{name} {text}: must be more than nothing")
+        except quantity.QuantityError as error:
+            raise Problem(f"{name}: {error}") from None
+    return launch.machine_arguments(cpu=cpu, memory=memory, gpus=gpus, no_engine=no_engine)
 
 
 def down(data: options.Data = None, output: options.Format = Output.TEXT) -> None:
@@ -162,12 +185,15 @@ def _await_orphan(folder: DataDir) -> None:
     )
 
 
-def _start_detached(folder: DataDir, host: str, port: int | None, tls: bool, progress: Status) -> None:
+def _start_detached(
+    folder: DataDir, host: str, port: int | None, tls: bool, progress: Status, machine: list[str]
+) -> None:
     read_fd, write_fd = os.pipe()
     command = [*launch.python("fairway.cli.launch"), "--data", str(folder.path), "--host", host]
     command += ["--report-fd", str(write_fd)]
     command += ["--port", str(port)] if port is not None else []
     command += [] if tls else ["--no-tls"]
+    command += machine
     launcher = subprocess.Popen(
         command,
         pass_fds=[write_fd],

@@ -1,6 +1,7 @@
 """The node's process: started by a launcher, serves on the socket it inherits, ends with the launcher.
 
-`python -m fairway.cli.node --data DIR --fd N --status-fd M --life-fd L --lock-fd K [--host ADDR] [--no-tls] [--traces]`
+`python -m fairway.cli.node --data DIR --fd N --status-fd M --life-fd L --lock-fd K [--host ADDR] [--no-tls] [--traces] [--no-engine]
+[--cpu N] [--memory SIZE] [--gpus N]`
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, cast
 
 import uvloop
 
-from fairway.cli import kubeconfig, serving
+from fairway.cli import kubeconfig, launch, serving
 from fairway.cli.contexts import SpaceContext, write_kubeconfig
+from fairway.control.pods.machine import Declared
 from fairway.node import Node
 from fairway.runtime import certificates
 from fairway.runtime import sockets as listening
@@ -42,6 +44,8 @@ class NodeConfig:
     """As the launcher listens; `0.0.0.0` and `::` mean all addresses of the machine."""
     port: int
     tls: bool
+    machine: Declared | None = field(default_factory=Declared)
+    """What there is to run things on; None: nothing, the node only serves its API."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the node is to stop: streams end, background work winds up."""
     progress: Callable[[str], None] = lambda _: None
@@ -55,7 +59,7 @@ async def serve(config: NodeConfig, sockets: Sequence[socket.socket], ready: Rea
     """Serves until config.stopping. Calls ready once requests are answered. Raises Problem or StoreError if it cannot start."""
     tls = _certificates(config) if config.tls else None
     config.progress("loading")
-    node = Node(config.data.path)
+    node = Node(config.data.path, machine=config.machine)
     try:
         app = await node.start()
         infos = await _write_kubeconfig(config, node, tls.authority_pem if tls else b"")
@@ -131,6 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 host=arguments.host,
                 port=listening.port_of(sock),
                 tls=not arguments.no_tls,
+                machine=_machine(arguments),
                 progress=lambda message: reporter.send(Progress(message)),
             )
             runner.run(_run(config, arguments, sock, reporter))
@@ -138,6 +143,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         reporter.send(_explain(error, traces=arguments.traces))
         return 1
     return 0
+
+
+def _machine(arguments: argparse.Namespace) -> Declared | None:
+    if arguments.no_engine:
+        return None
+    return Declared(cpu=arguments.cpu or None, memory=arguments.memory or None, gpus=arguments.gpus)
 
 
 def _explain(error: Exception, *, traces: bool) -> Fatal:
@@ -161,6 +172,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--lock-fd", type=int)
     parser.add_argument("--no-tls", action="store_true")
     parser.add_argument("--traces", action="store_true")
+    launch.add_machine_arguments(parser)
     return parser.parse_args(argv)
 
 

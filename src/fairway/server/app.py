@@ -15,6 +15,7 @@ from fairway.api import selectors
 from fairway.api.errors import ApiError, bad_request
 from fairway.api.request import Caller, Target
 from fairway.api.space import Space
+from fairway.kinds.k8s.core.kinds import POD
 from fairway.kinds.own.token import TOKEN
 from fairway.server.bulk import PATH as BULK_PATH
 from fairway.server.bulk import bulk
@@ -24,6 +25,7 @@ from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
 from fairway.server.negotiate import DEFAULT, Accepted, accept
 from fairway.server.openapi import OpenApi
+from fairway.server.podlogs import LogSource, pod_log
 from fairway.server.resources import Resources
 from fairway.server.routes import ResourcePath, resource_path
 
@@ -58,9 +60,10 @@ class Access(Protocol):
 class Served:
     """A space with what answers for it."""
 
-    def __init__(self, space: Space, access: Access) -> None:
+    def __init__(self, space: Space, access: Access, logs: LogSource | None = None) -> None:
         self.space = space
         self.access = access
+        self.logs = logs
         self.resources = Resources(space)
         self.discovery = Discovery(space.registry)
         self.openapi = OpenApi(space.registry)
@@ -127,8 +130,8 @@ class App:
             await self._document(served, request, prefix)
             return
         verb = _verb(request, resource)
-        if verb == "watch":
-            await self._watch(served, request, resource)
+        if verb == "watch" or resource.subresource == "log":
+            await self._stream(served, request, resource, verb)
             return
         if self.metrics.in_flight >= IN_FLIGHT_MAX:
             raise ApiError(
@@ -161,15 +164,16 @@ class App:
             metrics.count(verb, name, code)
             metrics.time(verb, name, loop.time() - started)
 
-    async def _watch(self, served: Served, request: Request, resource: ResourcePath) -> None:
+    async def _stream(self, served: Served, request: Request, resource: ResourcePath, verb: str) -> None:
+        """Watches and logs: they take as long as they take."""
         if self.metrics.watchers >= WATCHES_MAX:
             raise ApiError(429, "TooManyRequests", "too many open watches on this node", retry_after=5)
         self.metrics.watchers += 1
         try:
-            await self._resource(served, request, resource, "watch")
+            await self._resource(served, request, resource, verb)
         finally:
             self.metrics.watchers -= 1
-            self.metrics.count(*_counted(served, resource, "watch"), 200)
+            self.metrics.count(*_counted(served, resource, verb), 200)
 
     async def _resource(self, served: Served, request: Request, path: ResourcePath, verb: str) -> None:
         if path == BULK_PATH and request.method == "POST":
@@ -195,6 +199,9 @@ class App:
         if path.subresource and path.subresource not in kind.subresources:
             raise _unknown(served, path)
         target = Target(kind, version, path.namespace, path.name, path.subresource)
+        if kind is POD and path.subresource == "log":
+            await pod_log(served.space, served.logs, request, target)
+            return
         await served.resources.handle(request, target, self._accepted(request))
 
     def _accepted(self, request: Request) -> Accepted:
