@@ -22,7 +22,7 @@ import msgspec
 import yaml
 
 from fairway.control import compile as compiler
-from fairway.control.pods import RequestRules
+from fairway.control.pods.requests import RequestRules
 from fairway.control.times import parse_duration
 from fairway.core.labels import Selector
 from fairway.core.model import SECOND, Settings, Time

@@ -244,9 +244,13 @@ class Observer:
         self.submit(workload)
 
     def submit(self, workload: Workload) -> None:
+        old = self.state.lines.waiting.get(workload.key)
+        if old is not None and _same(old, workload):
+            return
         try:
             if workload.key in self.state.ledger:
-                self.state.requeue(workload, self._now())
+                self.state.requeue(workload.key, self._now())
+                self.state.lines.put(workload, self._now())
             else:
                 self.state.submit(workload, self._now())
         except QueueMissing:
@@ -256,13 +260,14 @@ class Observer:
 
     def _reserve(self, workload: Workload, obj: Json) -> None:
         old = self.state.ledger.by_key.get(workload.key)
-        self.state.reserve(workload)
         assert workload.reservation is not None
+        if old is None or old.reservation != workload.reservation or not _same(old, workload):
+            self.state.reserve(workload)
         held = old.reservation if old is not None else None
         before = (held.usage, old.evicted) if old is not None and held is not None else None
         if before is not None and before != (workload.reservation.usage, workload.evicted):
             # Pods that ended gave quota back, or an eviction did not come about: others may go on.
-            self.state.wake((workload.reservation.queue,))
+            self.state.changed((workload.reservation.queue,))
         waits = self.state.settings.block_admission and workload.reservation.admitted and not workload.evicted
         self._ready(workload.key, not waits or is_true(obj, "PodsReady"))
 
@@ -291,3 +296,15 @@ class Observer:
             log.warning("Workload %s cannot be read, and waits for nothing: %s", compiler.key_of(obj), error)
             self.state.remove(compiler.key_of(obj), self._now())
             return None
+
+
+def _same(old: Workload, new: Workload) -> bool:
+    """Whether a new version of a workload has nothing new to decide about: most changes are only about what people are told."""
+    return (
+        old.shape is new.shape
+        and old.tenant_queue == new.tenant_queue
+        and old.order == new.order
+        and old.backoff == new.backoff
+        and old.traits == new.traits
+        and (old.evicted == new.evicted or new.reservation is None)
+    )
