@@ -14,9 +14,14 @@ from fairway.api.garbage import GarbageCollector
 from fairway.api.local import LocalClient
 from fairway.api.namespaces import NamespaceController
 from fairway.api.space import Space
+from fairway.control import default_queue
+from fairway.control.adapters import ADAPTERS
+from fairway.control.admission.queueing import Queueing
+from fairway.control.configuration import Configuration
 from fairway.control.in_use import InUse
 from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
+from fairway.control.workloads.hook import JobHook
 from fairway.kinds.builtin import KINDS
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
@@ -49,12 +54,17 @@ class Node:
         clock: Clock | None = None,
         ids: Ids | None = None,
         machine: Declared | None = None,
+        config: Configuration | None = None,
+        with_default_queue: bool = True,
     ) -> None:
         """machine: what the first space has to run things on, which makes it a cluster; without it nothing runs anywhere."""
         self._data = data
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
         self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
+        self._config = config or Configuration()
+        self._with_default_queue = with_default_queue
+        self.queueing: dict[str, Queueing] = {}
         self._keepers: list[Keeper] = []
         self._access: dict[str, SpaceAccess] = {}
         self._machine = machine
@@ -90,10 +100,11 @@ class Node:
         garbage.load()
         namespaces.load()
         in_use = InUse(LocalClient(space, "kueue-admission"))
+        queueing = await self._queue(space)
         access = SpaceAccess(space)
         token_keeper = tokens.TokenKeeper(space, access.authenticator)
         aggregation = Aggregation(space, access.authorizer)
-        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, token_keeper, aggregation):
+        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, queueing, token_keeper, aggregation):
             keeper.start()
             self._keepers.append(keeper)
         return access
@@ -107,6 +118,14 @@ class Node:
         cluster.start()
         self._keepers.append(cluster)
         return cluster
+
+    async def _queue(self, space: Space) -> Queueing:
+        if self._with_default_queue:
+            await default_queue.ensure(space)
+        space.objects.hooks.append(JobHook(space, self._config, ADAPTERS))
+        queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, self._config)
+        self.queueing[space.name] = queueing
+        return queueing
 
     async def admin_token(self, space: Space, known: str) -> str:
         """A token that may do everything in a space: the known one if it still can, otherwise a new one."""

@@ -39,7 +39,8 @@ def test_the_same_seed_gives_the_same_bytes(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("queues: 3", "queues"), ("]", "YAML"), ("queues: []\njobs:\n- {queue: nope, runtime: 1s}", "nope")]
+    ("text", "message"),
+    [("queues: 3", "queues"), ("]", "YAML"), ("queues: []\njobs:\n- {queue: nope, runtime: 1s}", "nope")],
 )
 def test_a_bad_description_is_a_clear_error(
     text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -126,8 +126,16 @@ class AdmitState:
         self.checks[check.name] = check
         self._refresh_all(now)
 
+    def remove_check(self, name: str, now: Time) -> None:
+        self.checks.pop(name, None)
+        self._refresh_all(now)
+
     def put_topology(self, name: str, now: Time) -> None:
         self.topologies.add(name)
+        self._refresh_all(now)
+
+    def remove_topology(self, name: str, now: Time) -> None:
+        self.topologies.discard(name)
         self._refresh_all(now)
 
     def put_tenant(self, tenant: TenantQueue, now: Time) -> None:

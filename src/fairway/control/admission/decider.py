@@ -1,0 +1,133 @@
+"""Decide and render: a pass of the core, as writes to Workloads that carry the revision they were decided from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from fairway.api.errors import ApiError
+from fairway.control.adapters import Json
+from fairway.control.admission.lifecycle import sync_pods_ready
+from fairway.control.admission.observer import Observer
+from fairway.control.apply import Note, Write
+from fairway.control.configuration import Configuration
+from fairway.control.mirror import Table
+from fairway.control.outcome import Event, Outcomes
+from fairway.control.resources import WORKLOADS
+from fairway.core.admit.cycle import settle
+from fairway.core.admit.plan import Admit, Plan
+from fairway.core.model import Time
+
+
+class _View(Mapping[str, Json]):
+    """Stored objects, decoded when somebody looks."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __getitem__(self, key: str) -> Json:
+        found = self._table.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
+class Decider:
+    def __init__(
+        self,
+        config: Configuration,
+        observer: Observer,
+        workloads: Table,
+        on_plan: Callable[[Plan, Time], None] = lambda _plan, _now: None,
+    ) -> None:
+        self._config = config
+        self._observer = observer
+        self._view = _View(workloads)
+        self._on_plan = on_plan
+        self._refused: dict[str, str] = {}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._observer.state.dirty)
+
+    def decide(self, now: Time) -> list[Write]:
+        state = self._observer.state
+        plan = settle(state, now)
+        if not plan.actions:
+            return []
+        self._on_plan(plan, now)
+        outcome = Outcomes(self._view, state.tree, self._config.observable).of(plan, now)
+        admitted = {action.workload.key for action in plan.actions if isinstance(action, Admit)}
+        told = _told(outcome.events, admitted)
+        writes: list[Write] = []
+        for key, obj in outcome.changed.items():
+            stored = self._view[key]
+            if key in admitted:
+                obj["status"].pop("resourceRequests", None)
+            elif obj.get("status") == stored.get("status"):
+                told.pop(key, None)
+                continue
+            if self._config.waits_for_pods and obj["metadata"].get("ownerReferences"):
+                sync_pods_ready(obj, False, now) if not _has_pods_ready(obj) else None
+            notes = [Note(obj, e.type, e.reason, e.message) for e in told.pop(key, ())]
+            writes.append(self._write(key, obj, notes, key in admitted, now))
+        self._attach(writes, told)
+        gone = admitted - {f"{w.body['metadata'].get('namespace', '')}/{w.body['metadata']['name']}" for w in writes}
+        for key in gone:
+            state.remove(key, now)
+        return writes
+
+    def _write(self, key: str, obj: Json, notes: list[Note], admits: bool, now: Time) -> Write:
+        write = Write("updateStatus", WORKLOADS, obj, notes)
+        if admits:
+            write.done = lambda: self._observer.state.committed(key)
+            write.failed = lambda error: self._rejected(key, error, now)
+        else:
+            write.failed = lambda error: self._again(key, error)
+        return write
+
+    def _attach(self, writes: list[Write], told: dict[str, list[Event]]) -> None:
+        """What is to be told about workloads that did not change themselves."""
+        for key, events in told.items():
+            about = self._view.get(key)
+            if about is not None and writes:
+                writes[-1].notes += [Note(about, e.type, e.reason, e.message) for e in events]
+
+    def _rejected(self, key: str, error: ApiError, now: Time) -> None:
+        """Not committed: decided again from what is there now. What can never be stored is left until it changes."""
+        state = self._observer.state
+        if error.code in (404, 409) or error.code >= 500:
+            state.rejected(key, now)
+        else:
+            state.remove(key, now)
+
+    def _again(self, key: str, error: ApiError) -> None:
+        """An eviction or a reason that was not stored: whatever is there now counts, and its queue is looked at again."""
+        state = self._observer.state
+        held = state.ledger.by_key.get(key) or state.lines.waiting.get(key)
+        if held is not None and error.code != 422:
+            self._observer.enter(key)
+            state.wake((held.reservation.queue if held.reservation is not None else held.queue,))
+
+
+def _told(events: list[Event], admitted: set[str]) -> dict[str, list[Event]]:
+    """By workload, each once; of several reasons to wait only the last, and none for what was admitted after all."""
+    told: dict[str, list[Event]] = {}
+    for event in events:
+        known = told.setdefault(event.key, [])
+        if event.type == "Warning":
+            known[:] = [each for each in known if each.type != "Warning"]
+            if event.key in admitted:
+                continue
+        if event not in known:
+            known.append(event)
+    return told
+
+
+def _has_pods_ready(obj: Json) -> bool:
+    return any(each["type"] == "PodsReady" for each in obj["status"].get("conditions") or ())

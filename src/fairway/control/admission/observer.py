@@ -1,0 +1,310 @@
+"""Observe: every change of an object becomes an event of the core's state, and marks whoever has to be looked at because of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from fairway.api.client import Item
+from fairway.control import compile as compiler
+from fairway.control.adapters import Json
+from fairway.control.conditions import is_true
+from fairway.control.configuration import Configuration
+from fairway.control.limits import with_defaults
+from fairway.control.mirror import Mirror
+from fairway.control.resources import (
+    CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    FLAVORS,
+    LIMIT_RANGES,
+    LOCAL_QUEUES,
+    NAMESPACES,
+    TOPOLOGIES,
+    WORKLOADS,
+)
+from fairway.control.times import parse_time
+from fairway.core.admit.lines import QueueMissing
+from fairway.core.admit.readiness import Check
+from fairway.core.admit.state import AdmitState
+from fairway.core.admit.usage import in_units
+from fairway.core.model import Queue, TenantQueue, Time, Workload
+from fairway.core.shapes import Shapes
+
+log = logging.getLogger("fairway.control")
+
+
+class Observer:
+    def __init__(self, config: Configuration, mirror: Mirror, now: Callable[[], Time]) -> None:
+        self._config = config
+        self._rules = config.request_rules()
+        self._now = now
+        self._workloads = mirror[WORKLOADS]
+        self.state = AdmitState(config.settings())
+        self.shapes = Shapes()
+        self.looks: dict[str, None] = {}
+        """Workloads that the rules of a Workload's life have to look at."""
+        self.queues_touched: dict[str, None] = {}
+        self.tenants_touched: dict[str, None] = {}
+        self.cohorts_touched: dict[str, None] = {}
+        self._stranded: dict[str, None] = {}
+        self._ranges: dict[str, dict[str, Json]] = {}
+        for resource, handle in (
+            (NAMESPACES, self._on_namespace),
+            (TOPOLOGIES, self._on_topology),
+            (CHECKS, self._on_check),
+            (FLAVORS, self._on_flavor),
+            (COHORTS, self._on_cohort),
+            (CLUSTER_QUEUES, self._on_queue),
+            (LOCAL_QUEUES, self._on_tenant),
+            (LIMIT_RANGES, self._on_limit_range),
+            (WORKLOADS, self._on_workload),
+        ):
+            mirror[resource].on_change(handle)
+
+    # --- what the rules of a Workload's life may know ---------------------------------------------------------------
+
+    def tenant(self, key: str) -> TenantQueue | None:
+        return self.state.lines.tenants.get(key)
+
+    def queue(self, name: str) -> Queue | None:
+        return self.state.queues.get(name)
+
+    def is_active(self, queue: str) -> bool:
+        return self.state.is_active(queue)
+
+    def is_terminating(self, queue: str) -> bool:
+        return queue in self.state.terminating
+
+    # --- queues and what they are made of ---------------------------------------------------------------------------
+
+    def _on_namespace(self, key: str, _before: Item | None, after: Item | None) -> None:
+        name = key[1:]
+        if after is None:
+            self.state.lines.namespaces.pop(name, None)
+            return
+        labels = after.json()["metadata"].get("labels") or {}
+        if self.state.lines.namespaces.get(name) != labels:
+            self.state.put_namespace(name, labels, self._now())
+
+    def _on_topology(self, key: str, _before: Item | None, after: Item | None) -> None:
+        before = set(self.state.inactive)
+        if after is None:
+            self.state.remove_topology(key[1:], self._now())
+        else:
+            self.state.put_topology(key[1:], self._now())
+        self._readiness_changed(before)
+
+    def _on_check(self, key: str, _before: Item | None, after: Item | None) -> None:
+        before = set(self.state.inactive)
+        if after is None:
+            self.state.remove_check(key[1:], self._now())
+        else:
+            obj = after.json()
+            controller = (obj.get("spec") or {}).get("controllerName", "")
+            check = Check(key[1:], is_true(obj, "Active"), controller)
+            if self.state.checks.get(check.name) != check:
+                self.state.put_check(check, self._now())
+        self._readiness_changed(before)
+
+    def _on_flavor(self, key: str, _before: Item | None, after: Item | None) -> None:
+        before = set(self.state.inactive)
+        if after is None:
+            self.state.remove_flavor(key[1:], self._now())
+        else:
+            flavor = compiler.flavor(after.json())
+            if self.state.flavors.get(flavor.name) != flavor:
+                self.state.put_flavor(flavor, self._now())
+        self._readiness_changed(before)
+
+    def _on_cohort(self, key: str, before: Item | None, after: Item | None) -> None:
+        inactive = set(self.state.inactive)
+        self.cohorts_touched[key[1:]] = None
+        if after is None:
+            self.state.remove_cohort(key[1:], self._now())
+        elif before is None or before.json().get("spec") != after.json().get("spec"):
+            self.state.put_cohort(compiler.cohort(after.json()), self._now())
+        self._readiness_changed(inactive)
+
+    def _on_queue(self, key: str, _before: Item | None, after: Item | None) -> None:
+        name, inactive = key[1:], set(self.state.inactive)
+        self.queues_touched[name] = None
+        if after is None:
+            self.state.terminating.discard(name)
+            self.state.remove_queue(name, self._now())
+            self._look_at(name)
+            return
+        obj = after.json()
+        queue = compiler.queue(obj)
+        terminating = bool(obj["metadata"].get("deletionTimestamp"))
+        if self.state.queues.get(name) == queue and terminating == (name in self.state.terminating):
+            return
+        if terminating:
+            self.state.terminating.add(name)
+        self.state.put_queue(queue, self._now())
+        self._look_at(name)
+        self._readiness_changed(inactive)
+
+    def _on_tenant(self, key: str, _before: Item | None, after: Item | None) -> None:
+        self.tenants_touched[key] = None
+        if after is None:
+            left = [workload.key for workload in self.state.lines.members(key)]
+            self.state.remove_tenant(key)
+            self._stranded.update(dict.fromkeys(left))
+            self.looks.update(dict.fromkeys(left))
+            return
+        obj = after.json()
+        tenant = compiler.tenant_queue(obj)
+        if self.state.lines.tenants.get(key) == tenant:
+            return
+        known = key in self.state.lines.tenants
+        self.state.put_tenant(tenant, self._now())
+        if not known:
+            self._seed_usage(key, obj)
+            waiting, self._stranded = list(self._stranded), {}
+            for name in waiting:
+                self.enter(name)
+        held = self.state.ledger.of_queue(tenant.queue).values()
+        self.looks.update(dict.fromkeys(w.key for w in held if w.tenant_queue == key))
+        self.looks.update(dict.fromkeys(w.key for w in self.state.lines.members(key)))
+
+    def _seed_usage(self, key: str, obj: Json) -> None:
+        """Past usage survives a restart in the status of the tenant's queue."""
+        past = ((obj.get("status") or {}).get("fairSharing") or {}).get("admissionFairSharingStatus")
+        if past and self.state.usage.enabled:
+            consumed = {
+                name: compiler.amount(name, text) for name, text in (past.get("consumedResources") or {}).items()
+            }
+            self.state.usage.seed(key, in_units(consumed), parse_time(past.get("lastUpdate")))
+
+    def _on_limit_range(self, key: str, _before: Item | None, after: Item | None) -> None:
+        namespace = key.partition("/")[0]
+        ranges = self._ranges.setdefault(namespace, {})
+        if after is None:
+            ranges.pop(key, None)
+        else:
+            ranges[key] = after.json()
+        for workload in [w for w in self.state.lines.waiting.values() if w.namespace == namespace]:
+            self.enter(workload.key)
+
+    def _readiness_changed(self, inactive_before: set[str]) -> None:
+        for name in sorted(inactive_before ^ self.state.inactive):
+            self._look_at(name)
+
+    def _look_at(self, queue: str) -> None:
+        """Everything in a queue, and the doors to it."""
+        self.queues_touched[queue] = None
+        lines = self.state.lines
+        self.tenants_touched.update(dict.fromkeys(t.key for t in lines.tenants.values() if t.queue == queue))
+        self.looks.update(dict.fromkeys(self.state.ledger.of_queue(queue)))
+        self.looks.update(dict.fromkeys(w.key for w in lines.waiting.values() if w.queue == queue))
+
+    # --- workloads --------------------------------------------------------------------------------------------------
+
+    def _on_workload(self, key: str, _before: Item | None, after: Item | None) -> None:
+        self._touch(key)
+        if after is None:
+            self._stranded.pop(key, None)
+            self.looks.pop(key, None)
+            self.state.remove(key, self._now())
+            self._ready(key, True)
+            return
+        self.looks[key] = None
+        self.enter(key)
+        self._touch(key)
+
+    def _touch(self, key: str) -> None:
+        """Whatever counts this workload has to count again."""
+        workload = self.state.lines.waiting.get(key) or self.state.ledger.by_key.get(key)
+        if workload is not None:
+            reserved = workload.reservation
+            self.queues_touched[reserved.queue if reserved is not None else workload.queue] = None
+            self.tenants_touched[workload.tenant_queue] = None
+
+    def enter(self, key: str) -> None:
+        obj = self._workloads.get(key)
+        if obj is None:
+            return
+        self._stranded.pop(key, None)
+        if is_true(obj, "Finished"):
+            self.state.remove(key, self._now())
+            self._ready(key, True)
+            return
+        workload = self._compile(obj)
+        if workload is None:
+            return
+        if workload.reservation is not None and is_true(obj, "QuotaReserved"):
+            self._reserve(workload, obj)
+            return
+        workload.reservation = None
+        self._ready(key, True)
+        if not compiler.is_admissible(obj) or obj["metadata"].get("deletionTimestamp"):
+            self.state.remove(key, self._now())
+            return
+        self.submit(workload)
+
+    def submit(self, workload: Workload) -> None:
+        old = self.state.lines.waiting.get(workload.key)
+        if old is not None and _same(old, workload):
+            return
+        try:
+            if workload.key in self.state.ledger:
+                self.state.requeue(workload.key, self._now())
+                self.state.lines.put(workload, self._now())
+            else:
+                self.state.submit(workload, self._now())
+        except QueueMissing:
+            if workload.tenant_queue not in self.state.lines.tenants:
+                self._stranded[workload.key] = None
+            self.looks[workload.key] = None
+
+    def _reserve(self, workload: Workload, obj: Json) -> None:
+        old = self.state.ledger.by_key.get(workload.key)
+        assert workload.reservation is not None
+        if old is None or old.reservation != workload.reservation or not _same(old, workload):
+            self.state.reserve(workload)
+        held = old.reservation if old is not None else None
+        before = (held.usage, old.evicted) if old is not None and held is not None else None
+        if before is not None and before != (workload.reservation.usage, workload.evicted):
+            # Pods that ended gave quota back, or an eviction did not come about: others may go on.
+            self.state.changed((workload.reservation.queue,))
+        waits = self.state.settings.block_admission and workload.reservation.admitted and not workload.evicted
+        self._ready(workload.key, not waits or is_true(obj, "PodsReady"))
+
+    def _ready(self, key: str, ready: bool) -> None:
+        """Where admission waits for pods, the last one that becomes ready lets others go on."""
+        if not ready:
+            self.state.unready.add(key)
+        elif key in self.state.unready:
+            self.state.unready.discard(key)
+            if not self.state.unready:
+                self.state.wake(list(self.state.queues))
+
+    def _compile(self, obj: Json) -> Workload | None:
+        ranges: Iterable[Json] = list(self._ranges.get(obj["metadata"].get("namespace", ""), {}).values())
+        try:
+            return compiler.workload(
+                with_defaults(obj, ranges) if ranges else obj,
+                self.shapes,
+                self.state.settings,
+                rules=self._rules,
+                boosted=self._config.gate("PriorityBoost", False),
+                reclaim=self._config.gate("ReclaimablePods"),
+                limit_ranges=ranges,
+            )
+        except (ValueError, KeyError) as error:
+            log.warning("Workload %s cannot be read, and waits for nothing: %s", compiler.key_of(obj), error)
+            self.state.remove(compiler.key_of(obj), self._now())
+            return None
+
+
+def _same(old: Workload, new: Workload) -> bool:
+    """Whether a new version of a workload has nothing new to decide about: most changes are only about what people are told."""
+    return (
+        old.shape is new.shape
+        and old.tenant_queue == new.tenant_queue
+        and old.order == new.order
+        and old.backoff == new.backoff
+        and old.traits == new.traits
+        and (old.evicted == new.evicted or new.reservation is None)
+    )

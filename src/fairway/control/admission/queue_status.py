@@ -1,0 +1,171 @@
+"""What queues tell about themselves: whether they admit, how much waits, how much is held. Written together, not at every change."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+
+from fairway.control import usage
+from fairway.control.adapters import Json
+from fairway.control.admission.observer import Observer
+from fairway.control.apply import Write
+from fairway.control.conditions import set_condition
+from fairway.control.configuration import Configuration
+from fairway.control.mirror import Mirror
+from fairway.control.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES
+from fairway.control.times import render_time
+from fairway.core.admit.usage import Units, in_units
+from fairway.core.model import Amounts, Queue, StopPolicy, TenantQueue, Time, split_cell
+from fairway.core.quantity import NANO, render
+from fairway.core.quota.node import Node
+from fairway.core.quota.share import dominant_share
+
+_CYCLE = ("CohortCycle", "Can't admit new workloads: the cohort is its own ancestor.")
+
+
+class QueueStatus:
+    def __init__(self, config: Configuration, observer: Observer, mirror: Mirror) -> None:
+        self._config = config
+        self._observer = observer
+        self._state = observer.state
+        self._queues = mirror[CLUSTER_QUEUES]
+        self._tenants = mirror[LOCAL_QUEUES]
+        self._cohorts = mirror[COHORTS]
+        self._failed_at: dict[str, int] = {}
+
+    @property
+    def due(self) -> bool:
+        seen = self._observer
+        return bool(seen.queues_touched or seen.tenants_touched or seen.cohorts_touched)
+
+    def writes(self, now: Time) -> list[Write]:
+        seen, state = self._observer, self._state
+        queues, seen.queues_touched = list(seen.queues_touched), {}
+        tenants, seen.tenants_touched = list(seen.tenants_touched), {}
+        cohorts, seen.cohorts_touched = dict(seen.cohorts_touched), {}
+        waiting = Counter(workload.tenant_queue for workload in state.lines.waiting.values()) if tenants else Counter()
+        found: list[Write] = []
+        for name in queues:
+            found += self._queue(name, now)
+            node = state.tree.queues.get(name)
+            if node is not None and state.settings.fair_sharing and not state.tree.is_cyclic(name):
+                cohorts.update(dict.fromkeys(above.name for above in node.path()))
+        for key in tenants:
+            found += self._tenant(key, waiting[key], now)
+        for name in cohorts:
+            found += self._cohort(name, now)
+        return found
+
+    # --- cluster queues ---------------------------------------------------------------------------------------------
+
+    def _queue(self, name: str, now: Time) -> list[Write]:
+        obj, queue = self._queues.get(f"/{name}"), self._state.queues.get(name)
+        if obj is None or queue is None:
+            return []
+        state = self._state
+        changed = copy.deepcopy(obj)
+        status: Json = changed.setdefault("status", {})
+        line, ready = state.lines.by_queue.get(name), state.ready[name]
+        reason, message = (
+            (ready.reason, ready.message) if not state.tree.is_cyclic(name) or not ready.active else _CYCLE
+        )
+        value = "True" if state.is_active(name) else "False"
+        set_condition(changed, "Active", value, reason, message, render_time(now), _generation(obj))
+        held = state.ledger.usage_of(name)
+        used = state.ledger.usage_of(name, admitted_only=True)
+        status |= {
+            "flavorsReservation": usage.queue_usage(queue, held),
+            "flavorsUsage": usage.queue_usage(queue, used),
+            "pendingWorkloads": len(line) if line is not None else 0,
+            "reservingWorkloads": state.ledger.count_of(name),
+            "admittedWorkloads": state.ledger.count_of(name, admitted_only=True),
+        }
+        if state.settings.fair_sharing:
+            status["fairSharing"] = {"weightedShare": dominant_share(state.tree.queues[name]).rounded}
+        return self._write(CLUSTER_QUEUES, obj, changed, lambda: self._observer.queues_touched.setdefault(name))
+
+    # --- local queues -----------------------------------------------------------------------------------------------
+
+    def _tenant(self, key: str, pending: int, now: Time) -> list[Write]:
+        obj, tenant = self._tenants.get(key), self._state.lines.tenants.get(key)
+        if obj is None or tenant is None:
+            return []
+        changed = copy.deepcopy(obj)
+        status: Json = changed.setdefault("status", {})
+        queue = self._state.queues.get(tenant.queue)
+        value, reason, message = self._tenant_active(tenant, queue)
+        set_condition(changed, "Active", value, reason, message, render_time(now), _generation(obj))
+        held = [w for w in self._state.ledger.of_queue(tenant.queue).values() if w.tenant_queue == key]
+        admitted = [w for w in held if w.reservation is not None and w.reservation.admitted]
+        status |= {
+            "pendingWorkloads": pending,
+            "reservingWorkloads": len(held),
+            "admittedWorkloads": len(admitted),
+        }
+        if queue is None:
+            status.pop("flavorsReservation", None)
+            status.pop("flavorsUsage", None)
+        else:
+            ledger = self._state.ledger
+            status["flavorsReservation"] = usage.tenant_usage(queue, ledger.usage_of(queue.name, tenant=key))
+            used = ledger.usage_of(queue.name, admitted_only=True, tenant=key)
+            status["flavorsUsage"] = usage.tenant_usage(queue, used)
+            self._past_usage(key, status, used, now)
+        return self._write(LOCAL_QUEUES, obj, changed, lambda: self._observer.tenants_touched.setdefault(key))
+
+    def _tenant_active(self, tenant: TenantQueue, queue: Queue | None) -> tuple[str, str, str]:
+        if tenant.stop is not StopPolicy.NONE:
+            return "False", "Stopped", "LocalQueue is stopped"
+        if queue is None:
+            return "False", "ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue"
+        if not self._state.is_active(queue.name):
+            return "False", "ClusterQueueIsInactive", "Can't submit new workloads to clusterQueue"
+        return "True", "Ready", "Can submit new workloads to localQueue"
+
+    def _past_usage(self, key: str, status: Json, used: Amounts, now: Time) -> None:
+        """Where admission is ordered by past usage, the tenant's queue remembers it."""
+        ledger = self._state.usage
+        if not ledger.enabled:
+            return
+        due = ledger.next_sample(key)
+        if due is None or due <= now:
+            ledger.sample(key, _by_resource(used), now)
+        past = ledger.tenants[key]
+        status.setdefault("fairSharing", {})["admissionFairSharingStatus"] = {
+            "consumedResources": {name: render(round(units * NANO)) for name, units in past.consumed.items()},
+            "lastUpdate": render_time(past.sampled),
+        }
+        status["fairSharing"].setdefault("weightedShare", 0)
+
+    # --- cohorts ----------------------------------------------------------------------------------------------------
+
+    def _cohort(self, name: str, now: Time) -> list[Write]:
+        obj, node = self._cohorts.get(f"/{name}"), self._state.tree.cohorts.get(name)
+        if obj is None or node is None or not self._state.settings.fair_sharing or name in self._state.tree.cyclic:
+            return []
+        changed = copy.deepcopy(obj)
+        changed.setdefault("status", {})["fairSharing"] = {"weightedShare": _share(node)}
+        return self._write(COHORTS, obj, changed, lambda: self._observer.cohorts_touched.setdefault(name))
+
+    def _write(self, resource: object, obj: Json, changed: Json, again: object) -> list[Write]:
+        if changed.get("status") == obj.get("status"):
+            return []
+        write = Write("updateStatus", resource, changed)  # type: ignore[arg-type]
+        write.failed = lambda error: again() if error.code != 404 and error.code != 422 else None  # type: ignore[operator]
+        return [write]
+
+
+def _share(node: Node) -> int:
+    return dominant_share(node).rounded
+
+
+def _by_resource(amounts: Amounts) -> Units:
+    total: dict[str, int] = {}
+    for at, amount in amounts.items():
+        resource = split_cell(at)[1]
+        total[resource] = total.get(resource, 0) + amount
+    return in_units(total)
+
+
+def _generation(obj: Json) -> int:
+    return int(obj["metadata"].get("generation") or 0)

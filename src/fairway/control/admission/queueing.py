@@ -1,0 +1,224 @@
+"""The loop of queueing in one space: observe, look after jobs and workloads, decide, apply; then tell what queues hold.
+
+Everything is derived from the objects. A node that dies anywhere goes on from them, and ends where it would have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Sequence
+
+from fairway.api.client import Client
+from fairway.control.adapters import ADAPTERS, JobAdapter
+from fairway.control.admission.decider import Decider
+from fairway.control.admission.lifecycle import Lifecycle, Verdict
+from fairway.control.admission.observer import Observer
+from fairway.control.admission.queue_status import QueueStatus
+from fairway.control.apply import Applier, Note, Write
+from fairway.control.configuration import Configuration
+from fairway.control.events import Recorder
+from fairway.control.mirror import Mirror
+from fairway.control.resources import (
+    CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    FLAVORS,
+    LIMIT_RANGES,
+    LOCAL_QUEUES,
+    NAMESPACES,
+    POD_PRIORITY_CLASSES,
+    PRIORITY_CLASSES,
+    TOPOLOGIES,
+    WORKLOADS,
+)
+from fairway.control.workloads.jobs import Jobs
+from fairway.core.model import SECOND, Time
+from fairway.runtime.clock import Clock
+from fairway.runtime.ids import Ids
+
+log = logging.getLogger("fairway.control")
+COMPONENT = "kueue-workload-controller"
+STATUS_SECONDS = 0.25
+"""The shortest time between two rounds of queue statuses while there is other work."""
+_LOOKS_MAX = 2000
+_RETRY_SECONDS = 1.0
+_LONGEST_NAP = 300.0
+_QUEUES_FIRST = (NAMESPACES, TOPOLOGIES, CHECKS, FLAVORS, COHORTS, CLUSTER_QUEUES, LOCAL_QUEUES, LIMIT_RANGES)
+
+
+class Queueing:
+    """`start` it; it stops when asked. `idle` is set while there is nothing to do but wait."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        ids: Ids,
+        config: Configuration | None = None,
+        adapters: Sequence[JobAdapter] = ADAPTERS,
+        status_seconds: float = STATUS_SECONDS,
+    ) -> None:
+        self.config = config or Configuration()
+        self._clock = clock
+        self._status_seconds = status_seconds
+        enabled = [adapter for adapter in adapters if adapter.framework in self.config.integrations.frameworks]
+        classes = (PRIORITY_CLASSES, POD_PRIORITY_CLASSES)
+        kinds = [adapter.resource for adapter in enabled]
+        self.mirror = Mirror(client, [*_QUEUES_FIRST, *classes, *kinds, WORKLOADS], ids.uniform)
+        self.recorder = Recorder(client, clock)
+        self.observer = Observer(self.config, self.mirror, self.now)
+        self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
+        self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
+        self.decider = Decider(self.config, self.observer, self.mirror[WORKLOADS])
+        self._status = QueueStatus(self.config, self.observer, self.mirror)
+        self.applier = Applier(client, self.mirror, self._record)
+        self._due: list[tuple[Time, str]] = []
+        self._status_at = float("-inf")
+        self._wake = asyncio.Event()
+        self.idle = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        for resource in (*_QUEUES_FIRST, *classes, *kinds, WORKLOADS):
+            self.mirror[resource].on_change(lambda _key, _before, _after: self.wake())
+
+    def now(self) -> Time:
+        return int(self._clock.now * SECOND)
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="queueing")
+        self.recorder.start()
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        await self.mirror.stop()
+        await self.recorder.stop()
+
+    def wake(self) -> None:
+        self.idle.clear()
+        self._wake.set()
+
+    # --- the loop ---------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        await self.mirror.start(_QUEUES_FIRST)
+        self._wake.set()
+        while True:
+            try:
+                async with asyncio.timeout(self._nap()):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            # What happened at the same time is looked at together.
+            await asyncio.sleep(0)
+            self._wake.clear()
+            try:
+                if await self.step():
+                    self._wake.set()
+                elif not self._wake.is_set():
+                    self.idle.set()
+            except Exception:
+                log.exception("queueing: a pass failed; trying again")
+                await asyncio.sleep(_RETRY_SECONDS)
+                self.look_at_everything()
+
+    async def step(self) -> bool:
+        """One pass. Says whether there is more to do at once."""
+        now = self.now()
+        self._collect_due(now)
+        await self._apply(self.jobs.reconcile(now))
+        await self._apply(self._look(now))
+        if self.decider.busy:
+            await self._apply(self.decider.decide(now))
+        busy = self.jobs.busy or bool(self.observer.looks) or self.decider.busy
+        if self._status.due and (not busy or self._status_rested()):
+            self._status_at = self._clock.monotonic
+            await self._apply(self._status.writes(now))
+        return busy or (self._status.due and self._status_rested())
+
+    async def _apply(self, writes: list[Write]) -> None:
+        if writes:
+            await self.applier.apply(writes)
+
+    def _status_rested(self) -> bool:
+        return self._clock.monotonic - self._status_at >= self._status_seconds
+
+    def _nap(self) -> float:
+        naps = [_LONGEST_NAP]
+        if self._due:
+            naps.append(max(0.0, (self._due[0][0] - self.now()) / SECOND) + 0.001)
+        if self._status.due:
+            naps.append(self._status_seconds)
+        return min(naps)
+
+    # --- workloads --------------------------------------------------------------------------------------------------
+
+    def _collect_due(self, now: Time) -> None:
+        while self._due and self._due[0][0] <= now:
+            self._look_again(heapq.heappop(self._due)[1])
+
+    def _look_again(self, key: str) -> None:
+        if key in self.mirror[WORKLOADS]:
+            self.observer.looks[key] = None
+            self.wake()
+
+    def look_at_everything(self) -> None:
+        """After a failure: whatever was decided and not stored is forgotten, and all is looked at again."""
+        for key in self.mirror[WORKLOADS]:
+            self.observer.enter(key)
+            self.observer.looks[key] = None
+        self.jobs.look_at_everything()
+        self.observer.state.wake(list(self.observer.state.queues))
+        self._wake.set()
+
+    def _look(self, now: Time) -> list[Write]:
+        writes: list[Write] = []
+        for key in list(self.observer.looks)[:_LOOKS_MAX]:
+            del self.observer.looks[key]
+            obj = self.mirror[WORKLOADS].get(key)
+            if obj is None:
+                continue
+            verdict = self._life.look(obj, now)
+            if verdict.due is not None:
+                heapq.heappush(self._due, (verdict.due, key))
+            for write in _writes(verdict, obj, self.jobs):
+                write.failed = lambda error, key=key: self._failed(key, error.code)
+                writes.append(write)
+        return writes
+
+    def _failed(self, key: str, code: int) -> None:
+        if code >= 500 or code in (409, 429):
+            self._look_again(key)
+
+    def _record(self, note: Note) -> None:
+        self.recorder.note(note.about, note.type, note.reason, note.message, note.component)
+
+
+class _World:
+    """What the rules of a Workload's life may know, from those who know it."""
+
+    def __init__(self, observer: Observer, jobs: Jobs) -> None:
+        self.tenant = observer.tenant
+        self.queue = observer.queue
+        self.is_active = observer.is_active
+        self.is_terminating = observer.is_terminating
+        self.has_job = jobs.has_job
+
+
+def _writes(verdict: Verdict, obj: dict[str, object], jobs: Jobs) -> list[Write]:
+    about = verdict.status or verdict.spec or obj
+    notes = [Note(about, said.type, said.reason, said.message, COMPONENT) for said in verdict.said]
+    if verdict.remove_job:
+        found = jobs.job_of(obj)
+        if found is not None:
+            return [Write("delete", found[0].resource, found[1], notes)]
+    if verdict.remove:
+        return [Write("delete", WORKLOADS, obj, notes)]
+    if verdict.spec is not None:
+        return [Write("update", WORKLOADS, verdict.spec, notes)]
+    if verdict.status is not None:
+        return [Write("updateStatus", WORKLOADS, verdict.status, notes)]
+    return []

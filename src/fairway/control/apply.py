@@ -1,0 +1,102 @@
+"""Apply: the writes of one pass, in one go, each verified against what is there now.
+
+Every body carries the revision it was made from. A write that meets a newer object is refused; whoever wanted it is told and decides
+again from what is there then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fairway.api.client import BulkItem, Client, Deletion, Item, Resource
+from fairway.api.errors import ApiError
+from fairway.control.adapters import Json
+from fairway.control.mirror import Mirror
+
+log = logging.getLogger("fairway.control")
+Verb = Literal["create", "update", "updateStatus", "delete"]
+
+
+@dataclass(slots=True)
+class Note:
+    """An event to be recorded about an object, once the write that it tells of is durable."""
+
+    about: Json
+    type: str
+    reason: str
+    message: str
+    component: str = "kueue-admission"
+
+
+@dataclass(slots=True)
+class Write:
+    verb: Verb
+    resource: Resource
+    body: Json
+    notes: list[Note] = field(default_factory=list)
+    done: Callable[[], None] | None = None
+    failed: Callable[[ApiError], None] | None = None
+
+
+class Applier:
+    def __init__(self, client: Client, mirror: Mirror, record: Callable[[Note], None]) -> None:
+        self._client = client
+        self._mirror = mirror
+        self._record = record
+        self.commits = 0
+
+    async def apply(self, writes: Sequence[Write]) -> None:
+        """All of them, with as few commits as possible; then tell what came of each."""
+        bulk = [write for write in writes if write.verb != "delete"]
+        if bulk:
+            results = await self._client.bulk([BulkItem(_verb(w), w.resource, w.body) for w in bulk])
+            self.commits += 1
+            for write, result in zip(bulk, results, strict=True):
+                await self._settle(write, result)
+        for write in writes:
+            if write.verb == "delete":
+                await self._settle(write, await self._delete(write))
+
+    async def _delete(self, write: Write) -> Item | ApiError | None:
+        metadata = write.body["metadata"]
+        how = Deletion(uid=metadata.get("uid", ""), resource_version=metadata.get("resourceVersion", ""))
+        try:
+            await self._client.delete(write.resource, metadata["name"], metadata.get("namespace", ""), how)
+        except ApiError as error:
+            return error
+        return None
+
+    async def _settle(self, write: Write, result: Item | ApiError | None) -> None:
+        if isinstance(result, ApiError):
+            await self._refused(write, result)
+            return
+        if result is not None and write.resource in self._mirror:
+            self._mirror[write.resource].put(result)
+        if write.done is not None:
+            write.done()
+        for note in write.notes:
+            self._record(note)
+
+    async def _refused(self, write: Write, error: ApiError) -> None:
+        """What changed under our hands is read again, so that the next decision starts from the truth."""
+        metadata = write.body["metadata"]
+        if write.resource in self._mirror:
+            table = self._mirror[write.resource]
+            try:
+                table.put(await self._client.get(write.resource, metadata["name"], metadata.get("namespace", "")))
+            except ApiError as missing:
+                if missing.code == 404:
+                    table.forget(f"{metadata.get('namespace', '')}/{metadata['name']}")
+        if error.code not in (404, 409):
+            where = f"{metadata.get('namespace', '')}/{metadata['name']}"
+            log.warning("%s of %s %s refused: %s", write.verb, write.resource.plural, where, error.message)
+        if write.failed is not None:
+            write.failed(error)
+
+
+def _verb(write: Write) -> Literal["create", "update", "updateStatus"]:
+    assert write.verb != "delete"
+    return write.verb

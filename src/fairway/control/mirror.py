@@ -1,0 +1,147 @@
+"""What is known of the objects: a table per resource, fed by watches and by the answers to one's own writes.
+
+Objects are kept as the bytes they came in and decoded when somebody looks. Whichever way a version of an object comes first, it counts
+once: an older one never replaces a newer one, and an object that is gone does not come back by an answer that was on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from fairway.api.client import Client, Item, Resource
+from fairway.api.reflector import Reflector
+from fairway.control.adapters import Json
+
+OnChange = Callable[[str, Item | None, Item | None], None]
+"""Told the key, what was known and what is now; None is nothing."""
+_TOMBSTONES_MAX = 10_000
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = "0"
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: _Meta
+
+
+_decode = msgspec.json.Decoder(_Object).decode
+
+
+def key_of(item: Item) -> str:
+    meta = _decode(item.value).metadata
+    return f"{meta.namespace}/{meta.name}"
+
+
+class Table:
+    """The objects of one resource by `namespace/name`."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self._items: dict[str, tuple[Item, int, str]] = {}
+        self._gone: dict[str, int] = {}
+        self._listeners: list[OnChange] = []
+
+    def on_change(self, listener: OnChange) -> None:
+        self._listeners.append(listener)
+
+    def get(self, key: str) -> Json | None:
+        known = self._items.get(key)
+        return known[0].json() if known is not None else None
+
+    def item(self, key: str) -> Item | None:
+        known = self._items.get(key)
+        return known[0] if known is not None else None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._items))
+
+    def put(self, item: Item) -> None:
+        meta = _decode(item.value).metadata
+        key, revision = f"{meta.namespace}/{meta.name}", int(meta.resource_version)
+        known = self._items.get(key)
+        if (known is not None and known[1] >= revision) or self._gone.get(key, 0) >= revision:
+            return
+        if known is not None and known[2] != meta.uid:
+            self._drop(key, known)
+            known = None
+        self._items[key] = (item, revision, meta.uid)
+        for listener in self._listeners:
+            listener(key, known[0] if known is not None else None, item)
+
+    def remove(self, item: Item) -> None:
+        meta = _decode(item.value).metadata
+        key, revision = f"{meta.namespace}/{meta.name}", int(meta.resource_version)
+        self._gone[key] = max(revision, self._gone.get(key, 0))
+        if len(self._gone) > _TOMBSTONES_MAX:
+            del self._gone[next(iter(self._gone))]
+        known = self._items.get(key)
+        if known is not None and known[2] == meta.uid:
+            self._drop(key, known)
+
+    def forget(self, key: str) -> None:
+        """Somebody said that it is not there."""
+        known = self._items.get(key)
+        if known is not None:
+            self._drop(key, known)
+
+    def _drop(self, key: str, known: tuple[Item, int, str]) -> None:
+        self._items.pop(key, None)
+        for listener in self._listeners:
+            listener(key, known[0], None)
+
+    # --- as the handler of a reflector ------------------------------------------------------------------------------
+
+    def added(self, item: Item) -> None:
+        self.put(item)
+
+    def modified(self, _before: Item, item: Item) -> None:
+        self.put(item)
+
+    def deleted(self, item: Item) -> None:
+        self.remove(item)
+
+
+class Mirror:
+    """Tables, and the watches that keep them true."""
+
+    def __init__(self, client: Client, resources: Iterable[Resource], uniform: Callable[[], float]) -> None:
+        self._client = client
+        self._uniform = uniform
+        self._tables = {resource: Table(resource) for resource in resources}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def __getitem__(self, resource: Resource) -> Table:
+        return self._tables[resource]
+
+    def __contains__(self, resource: object) -> bool:
+        return resource in self._tables
+
+    async def start(self, order: Sequence[Resource] = ()) -> None:
+        """Returns once everything is known. Resources in the order are known one after the other, the rest after them."""
+        loop = asyncio.get_running_loop()
+        later = [resource for resource in self._tables if resource not in order]
+        for resource in (*order, *later):
+            reflector = Reflector(
+                self._client, resource, self._tables[resource], sleep=asyncio.sleep, uniform=self._uniform
+            )
+            self._tasks.append(loop.create_task(reflector.run(), name=f"mirror-{resource.plural}"))
+            await reflector.synced.wait()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()

@@ -1,0 +1,260 @@
+"""Keeps every managed job and its Workload together: one look at a job says what has to be written next, if anything.
+
+The rules are those of Kueue's job framework, in its order. A look is derived from the objects alone and changes one thing at a time, so
+it does not matter where the last one was cut short.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairway.control import render
+from fairway.control.adapters import AdapterError, Change, Job, JobAdapter, Json, StopReason
+from fairway.control.admission.lifecycle import release, sync_pods_ready, without_finalizer
+from fairway.control.apply import Note, Write
+from fairway.control.conditions import find_condition, is_true
+from fairway.control.configuration import Configuration
+from fairway.control.mirror import Table
+from fairway.control.resources import WORKLOADS
+from fairway.control.times import render_time
+from fairway.control.workloads import making
+from fairway.control.workloads.making import Priorities
+from fairway.core.model import SECOND, Time
+from fairway.kinds.kueue.constants import RESOURCE_IN_USE
+
+NO_MATCH = "No matching Workload; restoring pod templates according to existing Workload"
+NOT_ADMITTED = "Not admitted by cluster queue"
+DELETED = "Workload is deleted"
+OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
+
+
+@dataclass(slots=True)
+class Look:
+    """One job, with what is known about it."""
+
+    adapter: JobAdapter
+    job: Job
+    workloads: list[Json]
+    """Those that are about this job, by owner or by name."""
+
+    @property
+    def key(self) -> str:
+        metadata = self.job[0]["metadata"]
+        return f"{metadata.get('namespace', '')}/{metadata['name']}"
+
+    def note(self, type: str, reason: str, message: str) -> Note:
+        return Note(self.job[0], type, reason, message, f"{self.adapter.framework}-kueue-controller")
+
+
+class JobRules:
+    def __init__(self, config: Configuration, flavors: Table, priorities: Priorities) -> None:
+        self._config = config
+        self._flavors = flavors
+        self._priorities = priorities
+        self._stopping: dict[str, str] = {}
+
+    def look(self, look: Look, now: Time) -> list[Write]:
+        try:
+            return self._look(look, now)
+        except AdapterError as error:
+            note = look.note("Warning", "ErrWorkloadCompose", str(error))
+            return [Write("update", look.adapter.resource, dict(look.job[0]), [note])]
+
+    def _look(self, look: Look, now: Time) -> list[Write]:
+        adapter, job = look.adapter, look.job
+        workload = self._mine(look)
+        if workload is not None and workload["metadata"].get("deletionTimestamp"):
+            return self._deleted(look, workload, now)
+        done = adapter.finished(job)
+        if workload is not None and is_true(workload, "Finished"):
+            return _changes(adapter.finalize(job))
+        if done is not None:
+            return self._finish(look, workload, done.reason, done.message, now)
+        if adapter.prebuilt_workload(job):
+            if workload is None or not making.matches(adapter, job, workload):
+                return self._prebuilt(look, workload, now)
+            if not workload["metadata"].get("ownerReferences"):
+                return [Write("update", WORKLOADS, _adopted(workload, look))]
+        elif workload is None:
+            return self._create(look, now)
+        elif not making.matches(adapter, job, workload):
+            return self._differs(look, workload, now)
+        return self._follow(look, workload, now)
+
+    # --- one workload per job ---------------------------------------------------------------------------------------
+
+    def _mine(self, look: Look) -> Json | None:
+        """The Workload that counts: the one of the right name, else the oldest."""
+        wanted = look.adapter.prebuilt_workload(look.job) or making.name_for(look.adapter, look.job)
+        named = [each for each in look.workloads if each["metadata"]["name"] == wanted]
+        if named:
+            return named[0]
+        return look.workloads[0] if look.workloads and not look.adapter.prebuilt_workload(look.job) else None
+
+    def _create(self, look: Look, now: Time) -> list[Write]:
+        adapter, job = look.adapter, look.job
+        if job[0]["metadata"].get("deletionTimestamp") or adapter.problem(job):
+            return []
+        if not adapter.is_suspended(job):
+            return self._stop(look, None, StopReason.NO_MATCHING_WORKLOAD, NO_MATCH, now)
+        body = making.make(adapter, job, self._priorities.of(adapter, job))
+        name = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
+        note = look.note("Normal", "CreatedWorkload", f"Created Workload: {name}")
+        return [Write("create", WORKLOADS, body, [note])]
+
+    def _differs(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        adapter, job = look.adapter, look.job
+        if adapter.problem(job):
+            return []
+        name = _name(workload)
+        if adapter.is_suspended(job) and not is_true(workload, "QuotaReserved"):
+            fresh = making.make(adapter, job, self._priorities.of(adapter, job))
+            spec = {**fresh["spec"], "active": workload["spec"].get("active", True)}
+            text = f"Updated not matching Workload for suspended job: {name}"
+            return [
+                Write("update", WORKLOADS, {**workload, "spec": spec}, [look.note("Normal", "UpdatedWorkload", text)])
+            ]
+        stops = self._stop(look, workload, StopReason.NO_MATCHING_WORKLOAD, NO_MATCH, now)
+        if stops or adapter.active(job, now / SECOND):
+            return stops
+        note = look.note("Normal", "DeletedWorkload", f"Deleted not matching Workload: {name}")
+        return [Write("delete", WORKLOADS, workload, [note])]
+
+    def _prebuilt(self, look: Look, workload: Json | None, now: Time) -> list[Write]:
+        stops = self._stop(look, workload, StopReason.NO_MATCHING_WORKLOAD, "missing workload", now)
+        if stops or workload is None:
+            return stops
+        changed = copy.deepcopy(workload)
+        render.set_finished(changed, "OutOfSync", OUT_OF_SYNC, now)
+        return [Write("updateStatus", WORKLOADS, changed)]
+
+    def _deleted(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        adapter, job = look.adapter, look.job
+        if adapter.finished(job) is None and not job[0]["metadata"].get("deletionTimestamp"):
+            stops = self._stop(look, workload, StopReason.WORKLOAD_DELETED, DELETED, now)
+            if stops or adapter.active(job, now / SECOND):
+                return stops
+        freed = without_finalizer(workload)
+        return _changes(adapter.finalize(job)) + ([Write("update", WORKLOADS, freed)] if freed is not None else [])
+
+    # --- what becomes of it -----------------------------------------------------------------------------------------
+
+    def _finish(self, look: Look, workload: Json | None, reason: str, message: str, now: Time) -> list[Write]:
+        finals = _changes(look.adapter.finalize(look.job))
+        if workload is None:
+            return finals
+        changed = copy.deepcopy(workload)
+        if self._config.waits_for_pods:
+            sync_pods_ready(changed, look.adapter.pods_ready(look.job), now)
+        render.set_finished(changed, reason, message, now)
+        note = look.note("Normal", "FinishedWorkload", f"Workload '{_name(workload)}' is declared finished")
+        return [Write("updateStatus", WORKLOADS, changed, [note]), *finals]
+
+    def _follow(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        adapter, job = look.adapter, look.job
+        extra = [each for each in look.workloads if each["metadata"]["uid"] != workload["metadata"]["uid"]]
+        writes = [Write("delete", WORKLOADS, each) for each in extra if not each["metadata"].get("deletionTimestamp")]
+        holds = bool((workload.get("status") or {}).get("admission"))
+        if is_true(workload, "Evicted") and (holds or not adapter.is_suspended(job)):
+            return writes + self._evicted(look, workload, now)
+        self._stopping.pop(look.key, None)
+        changed = self._synced_status(look, workload, now)
+        if changed is not None:
+            return [*writes, Write("updateStatus", WORKLOADS, changed)]
+        if not adapter.is_suspended(job):
+            if not is_true(workload, "Admitted"):
+                writes += self._stop(look, workload, StopReason.NOT_ADMITTED, NOT_ADMITTED, now)
+            return writes
+        if is_true(workload, "Admitted"):
+            return writes + self._start(look, workload, now)
+        spec = self._synced_spec(look, workload)
+        return [*writes, Write("update", WORKLOADS, spec)] if spec is not None else writes
+
+    def _evicted(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        evicted = find_condition(workload, "Evicted") or {}
+        text = str(evicted.get("message", ""))
+        stops = self._stop(look, workload, StopReason.WORKLOAD_EVICTED, text, now)
+        if stops or look.adapter.active(look.job, now / SECOND) or not (workload.get("status") or {}).get("admission"):
+            return stops
+        changed = copy.deepcopy(workload)
+        release(changed, now, self._config.observable)
+        if self._config.waits_for_pods:
+            sync_pods_ready(changed, False, now)
+        return [Write("updateStatus", WORKLOADS, changed)]
+
+    def _synced_status(self, look: Look, workload: Json, now: Time) -> Json | None:
+        """Pods that are ready, pods whose quota is free again. Only what changed; a first 'not ready' comes with the next write."""
+        if not is_true(workload, "Admitted"):
+            return None
+        changed = copy.deepcopy(workload)
+        different = False
+        if self._config.gate("ReclaimablePods"):
+            free = [{"name": n, "count": c} for n, c in sorted(look.adapter.reclaimable(look.job).items())]
+            if free and free != (changed["status"].get("reclaimablePods") or []):
+                changed["status"]["reclaimablePods"] = free
+                different = True
+        if self._config.waits_for_pods and not look.adapter.is_suspended(look.job):
+            different = sync_pods_ready(changed, look.adapter.pods_ready(look.job), now) or different
+        return changed if different else None
+
+    def _synced_spec(self, look: Look, workload: Json) -> Json | None:
+        """The queue, the priority and the time limit follow the job while nothing was given to it."""
+        if is_true(workload, "QuotaReserved"):
+            return None
+        spec = dict(workload["spec"])
+        queue = look.adapter.queue_name(look.job)
+        if queue:
+            spec["queueName"] = queue
+        if not look.adapter.prebuilt_workload(look.job):
+            spec.pop("priorityClassRef", None)
+            spec |= self._priorities.of(look.adapter, look.job)
+            seconds = look.adapter.max_exec_time(look.job)
+            spec.pop("maximumExecutionTimeSeconds", None)
+            if seconds is not None:
+                spec["maximumExecutionTimeSeconds"] = seconds
+        return {**workload, "spec": spec} if spec != workload["spec"] else None
+
+    # --- start and stop ---------------------------------------------------------------------------------------------
+
+    def _start(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        infos = making.infos(workload, self._flavors, self._config.gate("AssignQueueLabelsForPods"))
+        try:
+            writes = _changes(look.adapter.start(look.job, infos))
+        except AdapterError as error:
+            changed = copy.deepcopy(workload)
+            render.set_finished(changed, "FailedToStart", str(error), now)
+            return [Write("updateStatus", WORKLOADS, changed, [look.note("Warning", "FailedToStart", str(error))])]
+        queue = workload["status"]["admission"]["clusterQueue"]
+        if writes:
+            writes[0].notes.append(look.note("Normal", "Started", f"Admitted by clusterQueue {queue}"))
+        return writes
+
+    def _stop(self, look: Look, workload: Json | None, reason: StopReason, text: str, now: Time) -> list[Write]:
+        originals = making.originals(workload) if workload is not None else []
+        writes = _changes(look.adapter.stop(look.job, originals, reason, text, render_time(now)))
+        if not writes:
+            self._stopping.pop(look.key, None)
+        elif self._stopping.get(look.key) != text:
+            self._stopping[look.key] = text
+            writes[0].notes.append(look.note("Normal", "Stopped", text))
+        return writes
+
+
+def _changes(changes: Sequence[Change]) -> list[Write]:
+    return [Write(change.verb, change.resource, change.body) for change in changes]
+
+
+def _name(workload: Json) -> str:
+    return f"{workload['metadata'].get('namespace', '')}/{workload['metadata']['name']}"
+
+
+def _adopted(workload: Json, look: Look) -> Json:
+    metadata = dict(workload["metadata"])
+    metadata["ownerReferences"] = making.owners(look.adapter, look.job)
+    metadata["labels"] = {**(metadata.get("labels") or {}), making.JOB_UID: look.job[0]["metadata"]["uid"]}
+    finalizers = metadata.get("finalizers") or []
+    if RESOURCE_IN_USE not in finalizers:
+        metadata["finalizers"] = [*finalizers, RESOURCE_IN_USE]
+    return {**workload, "metadata": metadata}
