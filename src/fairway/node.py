@@ -83,7 +83,8 @@ class Node:
             await space.store.open()
             self._access[space.name] = await self._keep(space)
             cluster = await self._run_on_this_machine(space)
-            served.append(Served(space, self._access[space.name], cluster.engine if cluster is not None else None))
+            logs = cluster.engine if cluster is not None else None
+            served.append(Served(space, self._access[space.name], logs, self.queueing[space.name].explain))
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()

@@ -128,6 +128,28 @@ def show(
             say(f"{heading:<11}{value}")
 
 
+def why(
+    name: JobName, data: options.Data = None, namespace: Namespace = "default", output: options.Format = Output.TEXT
+) -> None:
+    """Say why a job does not run yet: what is missing, who has it, who is ahead, and what would help."""
+
+    async def work(client: AsyncClient) -> tuple[JobView, dict[str, Any]]:
+        job = await client.view(name)
+        return job, await client.why(name) if job.workload else {}
+
+    job, found = talk(data, namespace, work)
+    if output is Output.JSON:
+        show_json(found)
+        return
+    say(f"{job.name} is {job.state.value}" + (f": {job.reason}" if job.reason else ""))
+    for blocker in found.get("blockers") or ():
+        say(f"  - {blocker['text']}")
+        for holder in blocker.get("holders") or ():
+            say(f"      {holder['key'] or 'others'} in queue {holder['queue']} holds {holder['amount']}")
+    for index, change in enumerate((found.get("changes") or ())[:3]):
+        say(f"{'It would be admitted ' if index == 0 else 'or '}{change['text']}")
+
+
 def logs(
     name: JobName,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
@@ -316,4 +338,4 @@ def _short(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-COMMANDS = (submit, ls, show, logs, cancel, hold, release, queues, events)
+COMMANDS = (submit, ls, show, why, logs, cancel, hold, release, queues, events)

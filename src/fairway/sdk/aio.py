@@ -18,6 +18,7 @@ from fairway.sdk.view import JobView, State, view
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
+EXPLANATIONS = Resource("fairway.dev", "v1", "explanations")
 _BULK = 500
 
 
@@ -124,6 +125,18 @@ class AsyncClient:
         namespace = namespace or self.namespace
         job = (await self.api.get(JOBS, name, namespace)).json()
         return view(job, await self._workload(job), [pod.json() for pod in await self._pods(name, namespace)])
+
+    async def why(self, name: str, namespace: str = "") -> dict[str, Any]:
+        """Why it does not run yet, as data: blockers with numbers, and changes that would admit it."""
+        namespace = namespace or self.namespace
+        if self._remote is None:
+            raise RuntimeError("explanations need a connection to a node")
+        workload = await self._workload((await self.api.get(JOBS, name, namespace)).json())
+        if workload is None:
+            raise ApiError(
+                404, "NotFound", f"job {name} is in no queue: nothing but its own pods keeps it from running"
+            )
+        return await self._remote.document(EXPLANATIONS.path(namespace, workload["metadata"]["name"]))
 
     async def list(self, *, all_namespaces: bool = False, namespace: str = "") -> Views:
         query = Query("" if all_namespaces else namespace or self.namespace)

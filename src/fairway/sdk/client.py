@@ -115,6 +115,10 @@ class Client:
     def list(self, *, all_namespaces: bool = False) -> Views:
         return self._run(self._client.list(all_namespaces=all_namespaces))
 
+    def why(self, name: str, namespace: str = "") -> dict[str, Any]:
+        """Why a job does not run yet, as data."""
+        return self._run(self._client.why(name, namespace))
+
     def hold(self, name: str, namespace: str = "") -> None:
         self._run(self._client.hold(name, namespace))
 

@@ -43,15 +43,11 @@ class SpaceAccess:
 
     def authorize(self, caller: Caller, verb: str, path: ResourcePath, url: str) -> None:
         """Raises 403 unless the caller may do that. url counts where the path is no resource."""
-        if not path.resource:
-            self.authorizer.require(Attributes(caller, verb, path=url))
-            return
-        # A namespace counts as being inside itself, as in Kubernetes.
-        itself = path.resource == "namespaces" and not path.group
-        namespace = path.name if itself else path.namespace
-        self.authorizer.require(
-            Attributes(caller, verb, path.group, path.resource, path.subresource, namespace, path.name)
-        )
+        asked = _attributes(caller, verb, path) if path.resource else Attributes(caller, verb, path=url)
+        self.authorizer.require(asked)
+
+    def may(self, caller: Caller, verb: str, path: ResourcePath) -> bool:
+        return self.authorizer.allowed(_attributes(caller, verb, path)).allowed
 
     async def answer(self, request: Request, path: ResourcePath) -> bool:
         """Answer a review, or a request that issues a token; False if it is neither."""
@@ -96,3 +92,10 @@ class SpaceAccess:
         issued = tokens.issue(self.space.objects, Target(TOKEN, version), body, write_options(request))
         await self.space.objects.commit(issued.write)
         await request.respond(201, encode(issued.answer()), headers_for(JSON, issued.write.warnings))
+
+
+def _attributes(caller: Caller, verb: str, path: ResourcePath) -> Attributes:
+    # A namespace counts as being inside itself, as in Kubernetes.
+    itself = path.resource == "namespaces" and not path.group
+    namespace = path.name if itself else path.namespace
+    return Attributes(caller, verb, path.group, path.resource, path.subresource, namespace, path.name)

@@ -17,10 +17,12 @@ from fairway.api.request import Caller, Target
 from fairway.api.space import Space
 from fairway.kinds.k8s.core.kinds import POD
 from fairway.kinds.own.token import TOKEN
+from fairway.server import explanations
 from fairway.server.bulk import PATH as BULK_PATH
 from fairway.server.bulk import bulk
 from fairway.server.deadlines import Deadlines
 from fairway.server.discovery import Discovery
+from fairway.server.explanations import Explain
 from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
 from fairway.server.negotiate import DEFAULT, Accepted, accept
@@ -52,6 +54,8 @@ class Access(Protocol):
         """Raises a 403 that says what is missing."""
         ...
 
+    def may(self, caller: Caller, verb: str, path: ResourcePath) -> bool: ...
+
     async def answer(self, request: Request, path: ResourcePath) -> bool:
         """Answer an access or token review, or issue a token; False if the request is none of these."""
         ...
@@ -60,10 +64,13 @@ class Access(Protocol):
 class Served:
     """A space with what answers for it."""
 
-    def __init__(self, space: Space, access: Access, logs: LogSource | None = None) -> None:
+    def __init__(
+        self, space: Space, access: Access, logs: LogSource | None = None, explain: Explain | None = None
+    ) -> None:
         self.space = space
         self.access = access
         self.logs = logs
+        self.explain = explain
         self.resources = Resources(space)
         self.discovery = Discovery(space.registry)
         self.openapi = OpenApi(space.registry)
@@ -182,6 +189,10 @@ class App:
                 request,
                 lambda verb, item: served.access.authorize(request.caller, verb, item, request.path),
             )
+            return
+        if explanations.is_explanation(path):
+            served.access.authorize(request.caller, verb, explanations.as_workload(path), request.path)
+            await explanations.answer(served.space, request, path, served.explain, served.access.may)
             return
         route = served.space.registry.route(path.group, path.version, path.resource)
         meant, access = _narrowed(request, path), served.access

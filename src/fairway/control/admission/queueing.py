@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from typing import Any
 
 from fairway.api.client import Client
 from fairway.control.adapters import ADAPTERS, JobAdapter
@@ -19,6 +20,7 @@ from fairway.control.admission.queue_status import QueueStatus
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.configuration import Configuration
 from fairway.control.events import Recorder
+from fairway.control.explanations import explanation
 from fairway.control.mirror import Mirror
 from fairway.control.resources import (
     CHECKS,
@@ -84,6 +86,10 @@ class Queueing:
 
     def now(self) -> Time:
         return int(self._clock.now * SECOND)
+
+    def explain(self, key: str, visible: Set[str]) -> dict[str, Any]:
+        """Why a workload does not run yet; visible: namespaces whose workloads may be named."""
+        return explanation(self.observer.state, key, self.now(), visible)
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="queueing")
