@@ -192,11 +192,19 @@ class Running:
 
     def __init__(self, data: Path | None = None, names: Sequence[str] = ("default",)) -> None:
         self._runner = asyncio.Runner()
-        self.node = Node(data, names)
-        self.app = self.run(self.node.start())
-        token = self.run(self.node.admin_token(self.node.spaces[0], ""))
-        self.admin = Client(self.app, token)
+        self._data, self._names = data, names
+        self.run(self._start(""))
+
+    async def _start(self, token: str) -> None:
+        self.node = Node(self._data, self._names)
+        self.app = await self.node.start()
         self.space = self.node.spaces[0]
+        self.admin = Client(self.app, await self.node.admin_token(self.space, token))
+
+    async def restart(self) -> None:
+        """The same folder, another node; the administrator's token stays."""
+        await self.node.stop()
+        await self._start(self.admin.token)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)

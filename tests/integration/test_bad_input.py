@@ -594,26 +594,6 @@ def test_too_many_watches_are_told_when_to_come_again(node: Running, monkeypatch
     assert "apiserver_longrunning_requests 0.0" in node.get("/metrics").text
 
 
-def test_a_request_that_takes_too_long_is_told_so(node: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_app, "REQUEST_SECONDS_MAX", 0.01)
-
-    async def body() -> Answer:
-        sent: list[Any] = []
-
-        async def receive() -> dict[str, Any]:
-            await asyncio.sleep(60)
-            raise AssertionError
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await node.app(node.admin._scope("POST", CONFIGMAPS, {"content-type": JSON}), receive, send)
-        headers = [(name.decode(), value.decode()) for name, value in sent[0]["headers"]]
-        return Answer(sent[0]["status"], headers, sent[1]["body"])
-
-    assert "may still happen" in node.run(body()).refused(504, "Timeout")
-
-
 # --- the disk ----------------------------------------------------------------------------------------------------
 
 

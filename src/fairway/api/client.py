@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -17,6 +18,8 @@ from fairway.api.errors import ApiError
 from fairway.kinds.kind import decode
 
 T = TypeVar("T")
+_IN_NAMES = ":"
+"""May stand in a path as it is, beside letters and digits: names of roles have colons."""
 Sent = bytes | dict[str, Any] | msgspec.Struct
 """An object as a client may give it: JSON text, a JSON value, or a typed object."""
 WatchType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
@@ -39,8 +42,8 @@ class Resource:
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if namespace and self.namespaced:
-            parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, subresource) if part]
+            parts += ["namespaces", quote(namespace, safe=_IN_NAMES)]
+        parts += [quote(part, safe=_IN_NAMES) for part in (self.plural, name, subresource) if part]
         return "/".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from fairway.api.client import (
     Sent,
     WatchEvent,
 )
-from fairway.api.errors import ApiError
+from fairway.api.errors import ApiError, bad_request
 from fairway.api.reads import Change, Selection
 from fairway.api.request import SYSTEM, Caller, DeleteOptions, Options, Target, Write
 from fairway.api.selection import select
@@ -37,7 +38,7 @@ class LocalClient:
         self._dry = Options(dry_run=True, manager=manager, strictness="Strict", caller=caller)
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> Item:
-        target = self._target(resource, namespace, name)
+        target = self._target(resource, namespace, require_name(name))
         return self._item(target, self._space.reads.get(target))
 
     async def list(
@@ -51,7 +52,7 @@ class LocalClient:
     ) -> Listing:
         target = self._target(resource, query.namespace)
         page = self._space.reads.list(
-            target, self._selection(target, query), limit=limit, resume=resume, at_least=int(revision or 0)
+            target, self._selection(target, query), limit=limit, resume=resume, at_least=_revision(revision)
         )
         return Listing([self._item(target, record) for record in page.records], str(page.revision), page.resume)
 
@@ -60,14 +61,20 @@ class LocalClient:
     ) -> AsyncIterator[WatchEvent]:
         target = self._target(resource, query.namespace)
         selection = self._selection(target, query)
-        initial = [] if revision not in ("", "0") else list(self._space.reads.initial(target, selection))
-        after = int(revision) if revision not in ("", "0") else self._space.store.revision
-        changes = self._space.reads.watch(target, selection, after)
+        after = _revision(revision)
+        initial = [] if after else list(self._space.reads.initial(target, selection))
+        changes = self._space.reads.watch(target, selection, after or self._space.store.revision)
         for change in initial:
             yield self._event(target, change)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds if seconds else None
         while True:
             try:
-                batch = await changes.next()
+                async with asyncio.timeout_at(until):
+                    batch = await changes.next()
+            except TimeoutError:
+                yield WatchEvent("BOOKMARK", self._bookmark(target, changes.revision))
+                return
             except ApiError as error:
                 yield WatchEvent("ERROR", Item(encode(error.status())))
                 return
@@ -82,7 +89,7 @@ class LocalClient:
         return await self._commit(write)
 
     async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
-        target = self._target(resource, namespace, name, subresource)
+        target = self._target(resource, namespace, require_name(name), subresource)
         await self._space.objects.commit(subresources.post(self._space.objects, target, plain(body), self._options))
 
     async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
@@ -101,12 +108,12 @@ class LocalClient:
         force: bool = False,
         dry_run: bool = False,
     ) -> Item:
-        target = self._target(resource, namespace, name, subresource)
+        target = self._target(resource, namespace, require_name(name), subresource)
         options = _with_force(self._dry if dry_run else self._options, force)
         return await self._commit(patching.patch(self._space.objects, target, media, change, options))
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
-        target = self._target(resource, namespace, name)
+        target = self._target(resource, namespace, require_name(name))
         options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
         await self._space.objects.commit(self._space.objects.delete(target, options, self._options))
 
@@ -130,6 +137,7 @@ class LocalClient:
 
     def _update(self, resource: Resource, body: codec.Body, subresource: str, options: Options) -> Write:
         name, namespace = codec.identity(body)
+        require_name(name)
         return self._space.objects.update(self._target(resource, namespace, name, subresource), body, options)
 
     def _target(self, resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> Target:
@@ -148,9 +156,28 @@ class LocalClient:
     def _event(self, target: Target, change: Change) -> WatchEvent:
         return WatchEvent(change.type, self._item(target, change.record))
 
+    def _bookmark(self, target: Target, revision: int) -> Item:
+        kind, metadata = target.kind, {"resourceVersion": str(revision)}
+        return Item(
+            encode({"kind": kind.name, "apiVersion": kind.api_version(target.version.name), "metadata": metadata})
+        )
+
     async def _commit(self, write: Write) -> Item:
         await self._space.objects.commit(write)
         return Item(codec.served(write.target.kind, write.target.version, write.value))
+
+
+def require_name(name: str) -> str:
+    """Without its name, a path would mean all objects."""
+    if not name:
+        raise bad_request("a name is needed: say which object is meant")
+    return name
+
+
+def _revision(text: str) -> int:
+    if text and not text.isdecimal():
+        raise bad_request(f'resourceVersion: Invalid value: "{text}": take it as a list or an object returned it')
+    return int(text or 0)
 
 
 def plain(body: Sent) -> codec.Body:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -23,12 +23,15 @@ from fairway.api.client import (
     WatchEvent,
 )
 from fairway.api.errors import ApiError
-from fairway.api.local import plain
+from fairway.api.local import plain, require_name
 from fairway.kinds.types import encode
 from fairway.runtime.transport import Reply, Transport, TransportError
 
 BULK_PATH = "/apis/fairway.dev/v1/bulk"
 _LINE_BYTES_MAX = 16 << 20
+_BULK_ITEMS_MAX = 1000
+_BULK_BYTES_MAX = 2 << 20
+T = TypeVar("T")
 
 
 class _ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "resume": "continue"}):
@@ -43,6 +46,12 @@ class _List(msgspec.Struct):
 
 class _Line(msgspec.Struct):
     type: str
+    object: msgspec.Raw
+
+
+class _BulkCall(msgspec.Struct):
+    verb: str
+    resource: str
     object: msgspec.Raw
 
 
@@ -67,7 +76,7 @@ class RemoteClient:
         await self._transport.close()
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> Item:
-        return Item(await self._call("GET", resource.path(namespace, name)))
+        return Item(await self._call("GET", resource.path(namespace, require_name(name))))
 
     async def list(
         self,
@@ -80,7 +89,7 @@ class RemoteClient:
     ) -> Listing:
         parameters = {**_selectors(query), "limit": limit, "continue": resume, "resourceVersion": revision}
         body = await self._call("GET", resource.path(query.namespace), parameters)
-        found = msgspec.json.decode(body, type=_List)
+        found = _decoded(body, _List)
         return Listing(
             [Item(bytes(item)) for item in found.items or ()], found.metadata.resource_version, found.metadata.resume
         )
@@ -102,7 +111,7 @@ class RemoteClient:
             async for line in _lines(reply):
                 event = msgspec.json.decode(line, type=_Line)
                 yield WatchEvent(event.type, Item(bytes(event.object)))  # type: ignore[arg-type]
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise ApiError(502, "BadGateway", f"the watch sent something that is no event: {error}") from None
         except TransportError as error:
             raise unreachable(error) from None
@@ -116,13 +125,13 @@ class RemoteClient:
         return Item(await self._call("POST", resource.path(namespace), self._writing(dry_run), _bytes(value)))
 
     async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
-        path = resource.path(namespace, name, subresource)
+        path = resource.path(namespace, require_name(name), subresource)
         await self._call("POST", path, self._writing(False), _bytes(plain(body)))
 
     async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
         value = plain(body)
         name, namespace = codec.identity(value)
-        path = resource.path(namespace, name, subresource)
+        path = resource.path(namespace, require_name(name), subresource)
         return Item(await self._call("PUT", path, self._writing(dry_run), _bytes(value)))
 
     async def patch(
@@ -140,7 +149,7 @@ class RemoteClient:
         parameters = self._writing(dry_run)
         if media == patching.APPLY_PATCH:
             parameters["force"] = "true" if force else "false"
-        path = resource.path(namespace, name, subresource)
+        path = resource.path(namespace, require_name(name), subresource)
         return Item(await self._call("PATCH", path, parameters, encode(change), media))
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
@@ -150,33 +159,23 @@ class RemoteClient:
             body["preconditions"] = {key: value for key, value in preconditions.items() if value}
         if how.grace_seconds is not None:
             body["gracePeriodSeconds"] = how.grace_seconds
-        await self._call("DELETE", resource.path(namespace, name), {}, encode(body))
+        await self._call("DELETE", resource.path(namespace, require_name(name)), {}, encode(body))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
-        """In one call where the server offers it, otherwise one by one."""
-        body = encode(
-            {
-                "items": [
-                    {
-                        "verb": item.verb,
-                        "resource": item.resource.plural,
-                        "object": msgspec.Raw(_bytes(plain(item.body))),
-                    }
-                    for item in items
-                ]
-            }
-        )
-        try:
-            answer = await self._call("POST", BULK_PATH, self._writing(False), body)
-        except ApiError as error:
-            if error.code not in (404, 405):
-                raise
-            return [await self._one(item) for item in items]
-        results = msgspec.json.decode(answer, type=_BulkResults)
-        return [
-            Item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
-            for result in results.items
-        ]
+        """In few calls where the server offers it, otherwise one by one."""
+        results: BulkResults = []
+        for batch in _batches(items):
+            try:
+                answer = await self._call("POST", BULK_PATH, self._writing(False), encode({"items": batch}))
+            except ApiError as error:
+                if error.code not in (404, 405) or results:
+                    raise
+                return [await self._one(item) for item in items]
+            results += [
+                Item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
+                for result in _decoded(answer, _BulkResults).items
+            ]
+        return results
 
     async def _one(self, item: BulkItem) -> Item | ApiError:
         try:
@@ -252,6 +251,28 @@ class RemoteClient:
 
 def _selectors(query: Query) -> dict[str, Any]:
     return {"labelSelector": query.labels, "fieldSelector": query.fields}
+
+
+def _batches(items: Sequence[BulkItem]) -> Iterator[list[_BulkCall]]:
+    """As many at once as a server takes in one call."""
+    batch: list[_BulkCall] = []
+    size = 0
+    for item in items:
+        body = _bytes(plain(item.body))
+        if batch and (len(batch) == _BULK_ITEMS_MAX or size + len(body) > _BULK_BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append(_BulkCall(item.verb, item.resource.plural, msgspec.Raw(body)))
+        size += len(body)
+    if batch:
+        yield batch
+
+
+def _decoded(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise ApiError(502, "BadGateway", f"the server sent something that is no answer of an API: {error}") from None
 
 
 def _bytes(value: codec.Body) -> bytes:

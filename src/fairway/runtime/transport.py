@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 import aiohttp
+import yarl
 
 
 class TransportError(Exception):
@@ -46,7 +47,7 @@ class _HttpReply:
     async def read(self) -> bytes:
         try:
             return await self._response.read()
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransportError(f"the answer broke off: {error or type(error).__name__}") from None
         finally:
             self._response.release()
@@ -55,7 +56,7 @@ class _HttpReply:
         try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransportError(f"the stream broke off: {error or type(error).__name__}") from None
         finally:
             self._response.close()
@@ -78,6 +79,7 @@ class HttpTransport:
     ) -> None:
         self._server = server.rstrip("/")
         self._tls = tls
+        self._closed = False
         self._session: aiohttp.ClientSession | None = None
         self._timeout = aiohttp.ClientTimeout(total=total_seconds, sock_connect=connect_seconds)
         self._stream_timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds, sock_read=silent_seconds)
@@ -85,13 +87,15 @@ class HttpTransport:
     async def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, stream: bool = False
     ) -> Reply:
+        if self._closed:
+            raise TransportError(f"the connection to {self._server} was closed by this side")
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=64, ssl=self._tls if self._tls is not None else True)
             self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
         try:
             response = await self._session.request(
                 method,
-                self._server + path,
+                yarl.URL(self._server + path, encoded=True),  # as it is: no tidying of what the caller quoted
                 data=body,
                 headers=headers,
                 timeout=self._stream_timeout if stream else self._timeout,
@@ -102,5 +106,6 @@ class HttpTransport:
         return _HttpReply(response)
 
     async def close(self) -> None:
+        self._closed = True
         if self._session is not None:
             await self._session.close()
