@@ -92,13 +92,15 @@ class _Round:
         entries: list[Entry] = []
         refused: list[Entry] = []
         for workload in heads:
-            entry = self._nominator.entry(workload)
-            if entry is None:
+            if workload.key in self._state.ledger:
+                self._state.lines.remove(workload.key)
                 continue
+            entry = self._nominator.entry(workload)
             if self._nominator.is_refused(entry):
                 refused.append(entry)
                 continue
             entry.assignment, entry.victims = self._nominator.assign(entry)
+            entry.scanned_from = self._nominator.progress(workload, entry.node)
             entries.append(entry)
         return entries, refused
 
@@ -177,6 +179,7 @@ class _Round:
             self._take_out(victim.workload)
         nominated = entry.assignment.nominated()
         self._state.progress.pop(entry.workload.key, None)
+        entry.scanned_from = None
         self._field.gone = frozenset(self._taken)
         entry.assignment, entry.victims = self._nominator.assign(entry, nominated)
         self._field.gone = frozenset()
@@ -225,7 +228,7 @@ class _Round:
         entry.requeue, entry.pending = Requeue.NO_CANDIDATES, Pending.WAITING_FOR_QUOTA
         waits = self._state.settings.preemptors_first and entry.is_preemptor
         if not entry.queue.preemption.always_reclaims or waits:
-            self._reserve_for_now(entry.node, to_reserve(entry, entry.queue, entry.node))
+            self._reserve_for_now(entry.node, to_reserve(entry, entry.node))
 
     def _reserve_for_now(self, node: Node, amounts: Amounts) -> None:
         amounts = dict(amounts)
@@ -297,7 +300,7 @@ class _Round:
         wait = entry.to_wait()
         progress = self._new_progress(entry)
         if progress is not None:
-            self._changed = self._changed or progress.tried != _tried(state.progress.get(workload.key))
+            self._changed = self._changed or progress.tried != _tried(entry.scanned_from)
             state.progress[workload.key] = progress
         else:
             state.progress.pop(workload.key, None)
@@ -324,7 +327,7 @@ def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:
     return settings.usage_decay is not None and queue.usage_based_order and not had_quota
 
 
-def to_reserve(entry: Entry, queue: Queue, node: Node) -> Amounts:
+def to_reserve(entry: Entry, node: Node) -> Amounts:
     """How much of what it wants a head that waits for others' quota may keep others from taking."""
     wanted = entry.net_usage
     if entry.mode is not Mode.PREEMPT:

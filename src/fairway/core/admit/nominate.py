@@ -25,13 +25,9 @@ class Nominator:
         self._state = state
         self._field = field
 
-    def entry(self, workload: Workload) -> Entry | None:
+    def entry(self, workload: Workload) -> Entry:
         state = self._state
-        line = state.lines.by_queue[workload.queue]
-        if workload.key in state.ledger:
-            state.lines.remove(workload.key)
-            return None
-        preemptor = line.preemptor
+        preemptor = state.lines.by_queue[workload.queue].preemptor
         same = (
             preemptor is not None and preemptor.key == workload.key and _generation(preemptor) == _generation(workload)
         )
@@ -61,7 +57,7 @@ class Nominator:
     def assign(self, entry: Entry, nominated: Nominated | None = None) -> tuple[Assignment, list[Victim]]:
         state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
         replaced = self._replaced(workload)
-        progress = None if nominated is not None else self._progress(workload, node)
+        progress = None if nominated is not None else self.progress(workload, node)
         recipe = (
             state.recipe(queue, workload.shape) if replaced is None and progress is None and not nominated else None
         )
@@ -104,17 +100,15 @@ class Nominator:
         held = self._state.ledger.of_queue(workload.queue).get(traits.replaces)
         return held if held is not None and held.namespace == workload.namespace else None
 
-    def _progress(self, workload: Workload, node: Node) -> ScanProgress | None:
+    def progress(self, workload: Workload, node: Node) -> ScanProgress | None:
+        """Where the last scan stopped, unless too much happened since."""
         state = self._state
         progress = state.progress.get(workload.key)
         if progress is None:
             return None
-        if progress.outdated(
-            node.version, state.rounds.get(node.root.name, 0), workload.shape, state.settings.preserve_scan
-        ):
-            del state.progress[workload.key]
-            return None
-        return progress
+        rounds = state.rounds.get(node.root.name, 0)
+        outdated = progress.outdated(node.version, rounds, workload.shape, state.settings.preserve_scan)
+        return None if outdated else progress
 
 
 def _completed(searching: Search, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
