@@ -65,7 +65,7 @@ def resources_to_reserve(vector: Json) -> None:
     reasons = [QuotaInUse("a/b", 0)] if mode is Mode.PREEMPT else []
     assignment.pod_sets.append(PodSetAssignment("main", 1, {}, {"b": Choice("a", mode)}, list(reasons)))
     entry = Entry(world.workload({"metadata": {"name": "wl"}}), world.queues[name], node, assignment=assignment)
-    check(nonzero(to_reserve(entry, entry.queue, node)), nonzero(vector["expect"]["reserved"]), "reserved")
+    check(nonzero(to_reserve(entry, node)), nonzero(vector["expect"]["reserved"]), "reserved")
 
 
 @adapter("lastAssignmentOutdated", suites="A")

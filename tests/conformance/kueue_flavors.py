@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairway.control import compile as compiler
+from fairway.control.settings import settings as kueue_settings
 from fairway.core.admit.assign import Assigner
 from fairway.core.admit.assignment import Assignment, Attempt, Choice, Grade, Possibility, is_preferred
 from fairway.core.admit.reduce import search
@@ -32,7 +33,7 @@ def assign_flavors(vector: Json) -> None:
     world, given = World(vector).load(), vector["input"]
     if given.get("quotaCheckStrategy") == "IgnoreUndeclared":
         config = {**world.config, "quotaCheckStrategy": "IgnoreUndeclared"}
-        world.settings = compiler.settings(world.gates, config)
+        world.settings = kueue_settings(world.gates, config)
     for name, amounts in (given.get("usage") or {}).items():
         world.tree.queues[name].add_all(amounts)
     for name in given.get("deletedFlavors") or ():

@@ -7,6 +7,8 @@ from typing import Any
 
 from fairway.control import compile as compiler
 from fairway.control.conditions import is_true
+from fairway.control.settings import request_rules
+from fairway.control.settings import settings as kueue_settings
 from fairway.core.admit.ledger import Ledger
 from fairway.core.admit.readiness import Check, readiness
 from fairway.core.model import UNLIMITED, Flavor, Queue, Settings, is_unlimited
@@ -26,14 +28,14 @@ class World:
         if isinstance(self.config.get("admissionFairSharing"), bool):
             self.config["admissionFairSharing"] = {} if self.config["admissionFairSharing"] else None
         self.gates: dict[str, bool] = self.config.get("featureGates") or {}
-        self.settings: Settings = compiler.settings(self.gates, self.config)
+        self.settings: Settings = kueue_settings(self.gates, self.config)
         self.objects: list[Json] = vector.get("objects") or []
         self.shapes = Shapes()
         self.tree = QuotaTree()
         self.ledger = Ledger(self.tree)
         self.flavors: dict[str, Flavor] = {}
         self.queues: dict[str, Queue] = {}
-        self.rules = compiler.request_rules({"transformations": self.config.get("resourceTransformations")})
+        self.rules = request_rules({"transformations": self.config.get("resourceTransformations")})
 
     def of_kind(self, kind: str) -> Iterable[Json]:
         return [obj for obj in self.objects if obj["kind"] == kind]

@@ -7,8 +7,8 @@ from typing import Any
 
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.limits import problem
-from fairway.control.pods import NO_RULES, Json, RequestRules, Transformation, apply_rules, pod_requests
-from fairway.control.times import parse_duration, parse_time
+from fairway.control.pods import NO_RULES, Json, RequestRules, apply_rules, pod_requests
+from fairway.control.times import parse_time
 from fairway.core.labels import Affinity, Requirement, Selector, Taint, Toleration
 from fairway.core.model import (
     UNLIMITED,
@@ -28,13 +28,11 @@ from fairway.core.model import (
     Reservation,
     ResourceGroup,
     Settings,
-    ShareStrategy,
     StopPolicy,
     Strategy,
     TenantQueue,
     Time,
     Traits,
-    UsageDecay,
     Workload,
     cell,
 )
@@ -264,65 +262,6 @@ def is_admissible(obj: Json) -> bool:
         and not (quota is not None and quota.get("status") == "True")
         and not (quota is not None and quota.get("status") == "False" and quota.get("reason") == "OnHold")
         and not is_true(obj, "WaitingForReplacementPods")
-    )
-
-
-def request_rules(config: Json | None) -> RequestRules:
-    config = config or {}
-    return RequestRules(
-        excluded_prefixes=tuple(config.get("excludeResourcePrefixes") or ()),
-        transformations={
-            entry["input"]: Transformation(
-                outputs=dict(entry.get("outputs") or {}),
-                replace=entry.get("strategy") == "Replace",
-                multiply_by=entry.get("multiplyBy") or None,
-            )
-            for entry in config.get("transformations") or ()
-        },
-    )
-
-
-def usage_decay(config: Json | None) -> UsageDecay | None:
-    if config is None:
-        return None
-    weights = config.get("resourceWeights") or {}
-    sampling = config.get("usageSamplingInterval")
-    return UsageDecay(
-        half_life=parse_duration(config.get("usageHalfLifeTime") or "0s"),
-        sampling=parse_duration(sampling) if sampling else 300 * 10**9,
-        resource_weights={name: float(value) for name, value in weights.items()},
-    )
-
-
-def settings(gates: Mapping[str, bool], config: Json) -> Settings:
-    """From feature gates (those not named have their default) and the component's configuration."""
-    fair = config.get("fairSharing")
-    strategies = tuple(ShareStrategy(name) for name in config.get("preemptionStrategies") or ())
-    ordering = (config.get("workloadOrdering") or {}).get("podsReadyRequeuingTimestamp")
-    fungible = gates.get("FlavorFungibility", True)
-    return Settings(
-        fair_sharing=bool(fair),
-        share_strategies=strategies or Settings().share_strategies,
-        usage_decay=usage_decay(config.get("admissionFairSharing"))
-        if gates.get("AdmissionFairSharing", True)
-        else None,
-        eviction_timestamp=ordering != "Creation",
-        ignore_undeclared=config.get("quotaCheckStrategy") == "IgnoreUndeclared"
-        and gates.get("QuotaCheckStrategy", True),
-        partial_admission=gates.get("PartialAdmission", True),
-        recompute_on_overlap=gates.get("RecomputeAssignmentUponPreemptionTargetsOverlap", True),
-        fungibility=fungible,
-        preserve_scan=gates.get("FlavorFungibilityPreserveScanProgress", True) and fungible,
-        priority_across_queues=gates.get("PrioritySortingWithinCohort", True),
-        preemptors_first=gates.get("PrioritizePreemptorWorkloads", False),
-        preempt_within_nominal=gates.get("FairSharingPreemptWithinNominal", True),
-        non_borrowing_first=gates.get("FairSharingPrioritizeNonBorrowing", True),
-        shape_parking=gates.get("SchedulingEquivalenceHashing", True),
-        variants=gates.get("ConcurrentAdmission", False),
-        preemption_gates=gates.get("MultiKueueOrchestratedPreemption", False)
-        or gates.get("ConcurrentAdmission", False),
-        slices=gates.get("ElasticJobsViaWorkloadSlices", True),
-        topology=gates.get("TopologyAwareScheduling", True),
     )
 
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fairway.core.admit.assign import Assigner
-from fairway.core.admit.assignment import Assignment, Nominated, ScanProgress
+from fairway.core.admit.assignment import ScanProgress
 from fairway.core.admit.caps import cap_reached
 from fairway.core.admit.contest import Cause, Field, Victim
 from fairway.core.admit.entry import Entry
 from fairway.core.admit.line import Requeue
+from fairway.core.admit.nominate import Nominator
 from fairway.core.admit.order import classical_key, fair_order
 from fairway.core.admit.plan import Admit, Evict, Migrate, Note, Pending, Plan, Status, Wait
-from fairway.core.admit.preempt import Search
-from fairway.core.admit.reduce import can_reduce, search
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
 from fairway.core.admit.variants import admitted_sibling, may_migrate
@@ -53,13 +51,14 @@ def settle(state: AdmitState, now: Time) -> Plan:
 class _Round:
     """State of one round: who was told to go in it, and what is set aside only for its duration."""
 
-    __slots__ = ("_changed", "_field", "_now", "_plan", "_set_aside", "_state", "_taken")
+    __slots__ = ("_changed", "_field", "_nominator", "_now", "_plan", "_set_aside", "_state", "_taken")
 
     def __init__(self, state: AdmitState, now: Time, plan: Plan) -> None:
         self._state = state
         self._now = now
         self._plan = plan
         self._field: Field = state.field(now)
+        self._nominator = Nominator(state, self._field)
         self._taken: dict[str, Victim] = {}
         self._set_aside: list[tuple[Node, Amounts]] = []
         self._changed = False
@@ -93,106 +92,17 @@ class _Round:
         entries: list[Entry] = []
         refused: list[Entry] = []
         for workload in heads:
-            entry = self._entry(workload)
-            if entry is None:
+            if workload.key in self._state.ledger:
+                self._state.lines.remove(workload.key)
                 continue
-            if self._is_refused(entry):
+            entry = self._nominator.entry(workload)
+            if self._nominator.is_refused(entry):
                 refused.append(entry)
                 continue
-            entry.assignment, entry.victims = self._assign(entry)
+            entry.assignment, entry.victims = self._nominator.assign(entry)
+            entry.scanned_from = self._nominator.progress(workload, entry.node)
             entries.append(entry)
         return entries, refused
-
-    def _entry(self, workload: Workload) -> Entry | None:
-        state = self._state
-        line = state.lines.by_queue[workload.queue]
-        if workload.key in state.ledger:
-            state.lines.remove(workload.key)
-            return None
-        preemptor = line.preemptor
-        same = (
-            preemptor is not None and preemptor.key == workload.key and _generation(preemptor) == _generation(workload)
-        )
-        return Entry(workload, state.queues[workload.queue], state.tree.queues[workload.queue], same)
-
-    def _is_refused(self, entry: Entry) -> bool:
-        """What no quota in the world would help."""
-        state, workload, queue = self._state, entry.workload, entry.queue
-        traits = workload.traits
-        namespace = workload.namespace
-        if traits is not None and traits.failed_checks:
-            entry.note, entry.pending = Note.FAILED_CHECKS, Pending.PENDING_EVALUATION
-        elif queue.name in state.inactive or state.tenant_stopped(workload.tenant_queue):
-            entry.detail, entry.pending = f"ClusterQueue {queue.name} is inactive", Pending.SUSPENDED
-        elif namespace not in state.lines.namespaces:
-            entry.detail = f'workload namespace "{namespace}" does not exist: namespaces "{namespace}" not found'
-            entry.pending = Pending.MISCONFIGURED
-        elif not state.lines.namespace_matches(queue, namespace):
-            entry.detail = "workload namespace doesn't match ClusterQueue selector"
-            entry.pending, entry.requeue = Pending.MISCONFIGURED, Requeue.NAMESPACE_MISMATCH
-        elif traits is not None and traits.misconfigured is not None:
-            entry.detail, entry.pending = traits.misconfigured, Pending.MISCONFIGURED
-        else:
-            return False
-        return True
-
-    def _assign(self, entry: Entry, nominated: Nominated | None = None) -> tuple[Assignment, list[Victim]]:
-        state, workload, queue, node = self._state, entry.workload, entry.queue, entry.node
-        replaced = self._replaced(workload)
-        progress = None if nominated is not None else self._progress(workload, node)
-        recipe = (
-            state.recipe(queue, workload.shape) if replaced is None and progress is None and not nominated else None
-        )
-        if recipe is not None:
-            quick = recipe.try_on(node)
-            if quick is not None:
-                return quick, []
-        searching = Search(self._field, workload, queue, node)
-        hard = recipe.try_hard(node, searching.simulate) if recipe is not None else None
-        if hard is not None and not (state.settings.partial_admission and can_reduce(workload.shape.pod_sets)):
-            return _completed(searching, hard) or (hard, [])
-        assigner = Assigner(
-            workload.shape,
-            queue,
-            node,
-            state.flavors,
-            state.settings,
-            searching.simulate,
-            replaced.reservation.pod_sets if replaced is not None and replaced.reservation is not None else None,
-            progress,
-            nominated,
-        )
-        targets = [Victim(replaced, Cause.REPLACED)] if replaced is not None else []
-        full = assigner.assign()
-        found = _completed(searching, full)
-        if found is None and state.settings.partial_admission and can_reduce(workload.shape.pod_sets):
-
-            def probe(counts: list[int]) -> tuple[Assignment, list[Victim]] | None:
-                return _completed(searching, assigner.assign(counts))
-
-            found = search(workload.shape.pod_sets, probe)
-        if found is None:
-            return full, []
-        return found[0], targets + found[1]
-
-    def _replaced(self, workload: Workload) -> Workload | None:
-        traits = workload.traits
-        if traits is None or traits.replaces is None:
-            return None
-        held = self._state.ledger.of_queue(workload.queue).get(traits.replaces)
-        return held if held is not None and held.namespace == workload.namespace else None
-
-    def _progress(self, workload: Workload, node: Node) -> ScanProgress | None:
-        state = self._state
-        progress = state.progress.get(workload.key)
-        if progress is None:
-            return None
-        if progress.outdated(
-            node.version, state.rounds.get(node.root.name, 0), workload.shape, state.settings.preserve_scan
-        ):
-            del state.progress[workload.key]
-            return None
-        return progress
 
     def _process_in_order(self, entries: list[Entry]) -> Iterator[Entry]:
         settings = self._state.settings
@@ -269,8 +179,9 @@ class _Round:
             self._take_out(victim.workload)
         nominated = entry.assignment.nominated()
         self._state.progress.pop(entry.workload.key, None)
+        entry.scanned_from = None
         self._field.gone = frozenset(self._taken)
-        entry.assignment, entry.victims = self._assign(entry, nominated)
+        entry.assignment, entry.victims = self._nominator.assign(entry, nominated)
         self._field.gone = frozenset()
         for victim in victims:
             self._put_in(victim.workload)
@@ -317,7 +228,7 @@ class _Round:
         entry.requeue, entry.pending = Requeue.NO_CANDIDATES, Pending.WAITING_FOR_QUOTA
         waits = self._state.settings.preemptors_first and entry.is_preemptor
         if not entry.queue.preemption.always_reclaims or waits:
-            self._reserve_for_now(entry.node, to_reserve(entry, entry.queue, entry.node))
+            self._reserve_for_now(entry.node, to_reserve(entry, entry.node))
 
     def _reserve_for_now(self, node: Node, amounts: Amounts) -> None:
         amounts = dict(amounts)
@@ -389,7 +300,7 @@ class _Round:
         wait = entry.to_wait()
         progress = self._new_progress(entry)
         if progress is not None:
-            self._changed = self._changed or progress.tried != _tried(state.progress.get(workload.key))
+            self._changed = self._changed or progress.tried != _tried(entry.scanned_from)
             state.progress[workload.key] = progress
         else:
             state.progress.pop(workload.key, None)
@@ -411,23 +322,12 @@ class _Round:
         return progress if progress.pending else None
 
 
-def _completed(searching: Search, assignment: Assignment) -> tuple[Assignment, list[Victim]] | None:
-    """The assignment with its victims, if it can be had at all."""
-    mode = assignment.mode
-    if mode is Mode.FIT:
-        return assignment, []
-    if mode is not Mode.PREEMPT:
-        return None
-    victims = searching.victims_for(assignment)
-    return (assignment, victims) if victims else None
-
-
 def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:
     """Whether a reservation counts against the tenant at once: only where usage orders, and once per reservation."""
     return settings.usage_decay is not None and queue.usage_based_order and not had_quota
 
 
-def to_reserve(entry: Entry, queue: Queue, node: Node) -> Amounts:
+def to_reserve(entry: Entry, node: Node) -> Amounts:
     """How much of what it wants a head that waits for others' quota may keep others from taking."""
     wanted = entry.net_usage
     if entry.mode is not Mode.PREEMPT:
@@ -457,10 +357,6 @@ def _requests_of(workload: Workload, only_of: Queue | None) -> Amounts:
 
 def _tried(progress: ScanProgress | None) -> list[dict[str, int]] | None:
     return progress.tried if progress is not None else None
-
-
-def _generation(workload: Workload) -> int:
-    return workload.traits.generation if workload.traits is not None else 0
 
 
 def _gate_closed(workload: Workload) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fairway.core.admit.assignment import Assignment
+from fairway.core.admit.assignment import Assignment, ScanProgress
 from fairway.core.admit.contest import Cause, Victim
 from fairway.core.admit.line import Requeue
 from fairway.core.admit.plan import Note, Pending, Status, Wait
@@ -28,6 +28,7 @@ class Entry:
     requeue: Requeue = Requeue.GENERIC
     note: Note = Note.NONE
     detail: str = ""
+    scanned_from: ScanProgress | None = None
     keeps_progress: bool = True
     preempting: int = 0
     failing: int = 0

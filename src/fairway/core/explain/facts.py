@@ -140,6 +140,16 @@ class WaitsForVictims:
 
 
 @dataclass(slots=True, frozen=True)
+class Claimed:
+    """What is free is kept for heads of other queues that cannot count on getting it back once it is lent."""
+
+    claimants: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"what is free is kept for {len(self.claimants)} workload(s) at the head of other queues"
+
+
+@dataclass(slots=True, frozen=True)
 class WaitsForPodsReady:
     not_ready: int
 
@@ -156,6 +166,7 @@ Blocker = (
     | Short
     | FlavorUnusable
     | WaitsForVictims
+    | Claimed
     | WaitsForPodsReady
     | CapReached
 )

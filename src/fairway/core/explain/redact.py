@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from fairway.core.explain.facts import Behind, Blocker, Explanation, Holder, Short, WaitsForVictims
+from fairway.core.explain.facts import Behind, Blocker, Claimed, Explanation, Holder, Short, WaitsForVictims
 
 
 def redact(explanation: Explanation, visible: Set[str]) -> Explanation:
@@ -18,6 +18,8 @@ def _redact(blocker: Blocker, visible: Set[str]) -> Blocker:
             return replace(blocker, head=blocker.head if _is_visible(blocker.head, visible) else None)
         case Short():
             return replace(blocker, holders=_holders(blocker.holders, visible))
+        case Claimed():
+            return replace(blocker, claimants=tuple(k if _is_visible(k, visible) else "" for k in blocker.claimants))
         case WaitsForVictims():
             return replace(blocker, victims=tuple(key if _is_visible(key, visible) else "" for key in blocker.victims))
     return blocker

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fairway.core.admit.assign import Assigner
 from fairway.core.admit.assignment import Assignment
 from fairway.core.admit.caps import cap_reached
+from fairway.core.admit.cycle import to_reserve
+from fairway.core.admit.nominate import Nominator
 from fairway.core.admit.preempt import Search
 from fairway.core.admit.reasons import OverCapacity, QuotaInUse
 from fairway.core.admit.state import AdmitState
@@ -15,6 +17,7 @@ from fairway.core.explain.facts import (
     Blocker,
     Bound,
     Change,
+    Claimed,
     Explanation,
     FlavorUnusable,
     Holder,
@@ -26,7 +29,7 @@ from fairway.core.explain.facts import (
     WaitsForVictims,
     Where,
 )
-from fairway.core.model import Cell, Mode, Queue, Spot, Strategy, Time, Workload
+from fairway.core.model import Amounts, Cell, Mode, Queue, Spot, Strategy, Time, Workload
 from fairway.core.quota.node import Node
 
 _HOLDERS_MAX = 10
@@ -113,7 +116,7 @@ def _of_assignment(
             found.append(capped)
         if state.settings.block_admission and state.unready:
             found.append(WaitsForPodsReady(len(state.unready)))
-        return found
+        return found + _claims(state, queue, node, assignment, now)
     if assignment.mode is Mode.PREEMPT:
         search = Search(state.field(now), workload, queue, node)
         told = tuple(v.workload.key for v in search.victims_for(assignment) if v.workload.evicted)
@@ -131,6 +134,27 @@ def _of_assignment(
         if not pod_set.attempts:
             found += [FlavorUnusable(pod_set.name, reason) for reason in pod_set.reasons]
     return found
+
+
+def _claims(state: AdmitState, queue: Queue, node: Node, assignment: Assignment, now: Time) -> list[Blocker]:
+    """Heads of other queues in the tree whose claims, taken together, leave too little."""
+    nominator = Nominator(state, state.field(now))
+    kept: list[tuple[Node, Amounts, str]] = []
+    for other in state.tree.queues_under(node.root):
+        line = state.lines.by_queue.get(other.name)
+        head = line.peek() if line is not None and other is not node and state.is_active(other.name) else None
+        if head is None or nominator.is_refused(entry := nominator.entry(head)):
+            continue
+        entry.assignment, entry.victims = nominator.assign(entry)
+        if entry.mode is Mode.PREEMPT and (entry.victims or not entry.queue.preemption.always_reclaims):
+            amounts = entry.net_usage if entry.victims else to_reserve(entry, other)
+            kept.append((other, amounts, entry.workload.key))
+    for holder, amounts, _ in kept:
+        holder.add_all(amounts)
+    fits = node.fits(assignment.usage)
+    for holder, amounts, _ in kept:
+        holder.remove_all(amounts)
+    return [] if fits else [Claimed(tuple(key for _, _, key in kept))]
 
 
 def _short(state: AdmitState, node: Node, pod_set: str, reason: QuotaInUse) -> Short:
