@@ -118,7 +118,7 @@ class LocalClient:
         await self._space.objects.commit(self._space.objects.delete(target, options, self._options))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
-        results = await self._space.objects.bulk([self._maker(item) for item in items])
+        results = await self._space.objects.bulk([self._maker(item) for item in items], in_turns=True)
         return [
             result
             if isinstance(result, ApiError)

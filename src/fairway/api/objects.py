@@ -6,6 +6,7 @@ staged as one transaction, or each on its own and awaited together (bulk).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,12 +23,13 @@ from fairway.kinds.registry import Registry
 from fairway.kinds.types import Time, format_time, parse_time
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
-from fairway.store import ABSENT, Conflict, Delete, Put, Record, Store, StoreError, StoreFull
+from fairway.store import ABSENT, Conflict, Delete, Put, Record, Staged, Store, StoreError, StoreFull
 
 Managed = list[ManagedFieldsEntry]
 Hook = Callable[[Admission], None]
 _GENERATED_NAME_MAX = 63
 _NAME_TRIES = 8
+_TURN = 100
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 
@@ -63,27 +65,38 @@ class Objects:
                     write.value = write.record.value
         return writes
 
-    async def bulk(self, prepare: Sequence[Callable[[], Write]]) -> list[Write | ApiError]:
-        """Each on its own, one result per item, all durable with as few commits as possible."""
+    async def bulk(self, prepare: Sequence[Callable[[], Write]], *, in_turns: bool = False) -> list[Write | ApiError]:
+        """Each on its own, one result per item, all durable with as few commits as possible.
+
+        in_turns: others get their turn in between, so that a thousand items keep nobody waiting. For writes that are prepared when
+        they are asked for; what was prepared before may be out of date by its turn.
+        """
         results: list[Write | ApiError] = []
-        last = None
-        for make in prepare:
+        staged: dict[int, Staged] = {}
+        for index, make in enumerate(prepare):
+            if in_turns and index % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
             try:
                 write = make()
                 if write.op is not None:
-                    last = self.store.stage([write.op])
-                    write.record = last.records[0]
+                    staged[index] = self.store.stage([write.op])
+                    write.record = staged[index].records[0]
                     write.value = write.record.value
                 results.append(write)
             except ApiError as error:
                 results.append(error)
             except (Conflict, StoreError) as error:
                 results.append(refusal(error, write.target))
-        if last is not None:
+        failed: dict[int, ApiError] = {}
+        for index, one in staged.items():
             try:
-                await last.durable()
+                await one.durable()
             except StoreError as error:
-                raise refusal(error, None) from None
+                failed[index] = refusal(error, None)
+        if failed and len(failed) == len(staged):
+            raise next(iter(failed.values()))
+        for index, refused in failed.items():
+            results[index] = refused
         return results
 
     # --- create ---------------------------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ async def bulk(space: Space, request: Request, authorize: Authorize) -> None:
             authorize(verb, path)
             allowed.add((verb, path))
 
-    results = await space.objects.bulk([_maker(space, item, options, check) for item in asked.items])
+    makers = [_maker(space, item, options, check) for item in asked.items]
+    results = await space.objects.bulk(makers, in_turns=True)
     parts = [_result(result, item) for result, item in zip(results, asked.items, strict=True)]
     await request.respond(200, b'{"items":[' + b",".join(parts) + b"]}")
 

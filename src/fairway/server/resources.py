@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import yaml
@@ -188,7 +189,7 @@ class Resources:
             inner = Target(target.kind, target.version, record.namespace, record.name)
             return self.space.objects.delete(inner, how, options)
 
-        results = await self.space.objects.bulk([lambda record=record: one(record) for record in records])  # type: ignore[misc]
+        results = await self.space.objects.bulk([partial(one, record) for record in records], in_turns=True)
         for result in results:
             if isinstance(result, ApiError) and result.code != 404:
                 raise result

@@ -346,6 +346,26 @@ def test_bulk_gives_a_result_for_each_item_in_order() -> None:
     run(body)
 
 
+def test_a_large_bulk_keeps_nobody_waiting() -> None:
+    async def body(world: World) -> None:
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        waiting = asyncio.ensure_future(others())
+        results = await world.client.bulk([BulkItem("create", CONFIGMAPS, config(f"c-{n}")) for n in range(1000)])
+        waiting.cancel()
+        assert turns >= 10
+        names = [result.meta.name for result in results if not isinstance(result, ApiError)]
+        assert names == [f"c-{n}" for n in range(1000)]
+
+    run(body)
+
+
 def test_a_dry_run_answers_as_if_and_changes_nothing() -> None:
     async def body(world: World) -> None:
         shown = (await world.client.create(CONFIGMAPS, config("a"), dry_run=True)).json()
