@@ -1,0 +1,228 @@
+"""What is known of Jobs and their pods: from watches, and from the answers to our own writes, whichever came first.
+
+The pods of a Job are kept while they matter: those that are over and released leave only their name and what they mean for the backoff. So
+looking at a Job costs what its open pods cost, not what it has run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+
+from fairway.api.client import Item
+from fairway.control.jobs.backoff import NOTHING, Past
+from fairway.control.jobs.decide import finished, ours
+from fairway.control.jobs.view import PodFacts, PodView, read, view
+from fairway.kinds.k8s.batch.types import Job
+from fairway.kinds.k8s.opt import flag, text
+
+Key = tuple[str, str]
+_GONE_MAX = 100_000
+
+
+@dataclass(slots=True)
+class Tracked:
+    """A Job (or only the pods of one that is not known, or no longer)."""
+
+    uid: str
+    key: Key = ("", "")
+    item: Item | None = None
+    version: str = ""
+    pods: dict[str, PodView] = field(default_factory=dict)
+    items: dict[str, Item] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    """Of all its pods that were seen, and of strangers that have a name which a pod of it would have."""
+    settled: set[str] = field(default_factory=set)
+    past: Past = NOTHING
+    over: bool = False
+    released: set[str] = field(default_factory=set)
+    """Pods that we have released, though the last we saw of them is older."""
+    deleted: set[str] = field(default_factory=set)
+    """Pods that we have deleted, likewise."""
+    lazy_at: float = 0.0
+    """When a status that may wait is written; zero: none waits."""
+    failures: int = 0
+    """Attempts to carry out a plan in a row that came to nothing."""
+    _job: Job | None = None
+
+    @property
+    def job(self) -> Job | None:
+        if self._job is not None or self.item is None:
+            return self._job
+        job: Job = self.item.to(Job)
+        if not self.over:
+            self._job = job
+        return job
+
+    def see(self, item: Item, job: Job) -> None:
+        self.item, self.version = item, text(job.metadata.resource_version)
+        self._job = job
+        self.over = finished(job) is not None
+        if self.over:
+            # Kept for its time to live only; decoded again when that matters.
+            self._job = None
+            self.names.clear()
+            self.settled.clear()
+
+    def views(self) -> list[PodView]:
+        """Its open pods, as they are after what we did to them."""
+        if not self.released and not self.deleted:
+            return list(self.pods.values())
+        return [self._after(pod) for pod in self.pods.values()]
+
+    def _after(self, pod: PodView) -> PodView:
+        tracked = pod.tracked and pod.uid not in self.released
+        deleting = pod.deleting or pod.uid in self.deleted
+        if (tracked, deleting) == (pod.tracked, pod.deleting):
+            return pod
+        return changed(pod, tracked=tracked, deleting=deleting)
+
+    def forget_pod(self, uid: str) -> None:
+        self.items.pop(uid, None)
+        self.released.discard(uid)
+        self.deleted.discard(uid)
+        self.settled.discard(uid)
+        self.pods.pop(uid, None)
+
+    def settle(self, pod: PodView) -> None:
+        """It is over and counted: only when and how it ended still matters."""
+        self.forget_pod(pod.uid)
+        if self.over:
+            return
+        self.settled.add(pod.uid)
+        at = (pod.finished_at,)
+        self.past = self.past.plus(at, ()) if pod.phase == "Succeeded" else self.past.plus((), at)
+
+
+class State:
+    """All Jobs by uid. What changes returns the uid of the Job to look at again, or nothing."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Tracked] = {}
+        self.orphans: dict[str, dict[str, Item]] = {}
+        """Pods that nobody controls, by namespace: Jobs that select by hand may adopt them."""
+        self._uids: dict[Key, str] = {}
+        self._choosy: dict[str, set[str]] = {}
+        self._gone: dict[str, None] = {}
+
+    # --- Jobs -----------------------------------------------------------------------------------------------------
+
+    def see_job(self, item: Item) -> str:
+        job = item.to(Job)
+        uid, key = text(job.metadata.uid), (text(job.metadata.namespace), text(job.metadata.name))
+        if uid in self._gone:
+            return ""
+        before = self._uids.get(key)
+        if before is not None and before != uid:
+            self._leave(before)
+        self._uids[key] = uid
+        tracked = self.jobs.get(uid)
+        if tracked is None:
+            tracked = self.jobs[uid] = Tracked(uid)
+        if tracked.item is not None and not newer(text(job.metadata.resource_version), tracked.version):
+            return ""
+        tracked.key = key
+        tracked.see(item, job)
+        if flag(job.spec.manual_selector) and ours(job):
+            self._choosy.setdefault(key[0], set()).add(uid)
+        return uid
+
+    def forget_job(self, item: Item) -> str:
+        uid = item.meta.uid
+        self._bury(uid)
+        return self._leave(uid)
+
+    def _leave(self, uid: str) -> str:
+        """Its pods stay known until they are released."""
+        tracked = self.jobs.get(uid)
+        if tracked is None:
+            return ""
+        if self._uids.get(tracked.key) == uid:
+            del self._uids[tracked.key]
+        self._choosy.get(tracked.key[0], set()).discard(uid)
+        tracked.item = tracked._job = None
+        if not tracked.pods:
+            del self.jobs[uid]
+            return ""
+        return uid
+
+    # --- pods -----------------------------------------------------------------------------------------------------
+
+    def see_pod(self, item: Item) -> tuple[str, ...]:
+        facts = read(item)
+        if facts.metadata.uid in self._gone:
+            return ()
+        if facts.orphan:
+            return self._see_orphan(item, facts)
+        owner = facts.owner
+        if not owner:
+            return ()
+        tracked = self.jobs.get(owner)
+        if tracked is None:
+            if not view(facts).tracked:
+                return ()
+            tracked = self.jobs[owner] = Tracked(owner, (facts.metadata.namespace, ""))
+        self.orphans.get(facts.metadata.namespace, {}).pop(facts.metadata.uid, None)
+        return (owner,) if self._see(tracked, item, view(facts)) else ()
+
+    def _see(self, tracked: Tracked, item: Item, pod: PodView) -> bool:
+        known = tracked.pods.get(pod.uid)
+        if pod.uid in tracked.settled or (known is not None and not newer(pod.version, known.version)):
+            return False
+        if not tracked.over:
+            tracked.names.add(pod.name)
+        if pod.terminal and (not pod.tracked or pod.uid in tracked.released):
+            tracked.settle(pod)
+            return True
+        tracked.pods[pod.uid], tracked.items[pod.uid] = pod, item
+        return known is None or not _same(known, pod)
+
+    def forget_pod(self, item: Item) -> tuple[str, ...]:
+        facts = read(item)
+        meta = facts.metadata
+        self._bury(meta.uid)
+        self.orphans.get(meta.namespace, {}).pop(meta.uid, None)
+        return (facts.owner,) if self.drop_pod(facts.owner, meta.uid) else ()
+
+    def drop_pod(self, owner: str, uid: str) -> bool:
+        """A pod is gone, or was never there."""
+        tracked = self.jobs.get(owner)
+        if tracked is None:
+            return False
+        open_pod = uid in tracked.pods
+        tracked.forget_pod(uid)
+        if not open_pod:
+            return False
+        if tracked.item is None and not tracked.pods:
+            del self.jobs[owner]
+            return False
+        return True
+
+    def adoptable(self, uid: str) -> list[Item]:
+        """Pods that nobody controls where a Job that selects by hand might find some."""
+        tracked = self.jobs.get(uid)
+        if tracked is None or tracked.over or uid not in self._choosy.get(tracked.key[0], ()):
+            return []
+        return list(self.orphans.get(tracked.key[0], {}).values())
+
+    def _see_orphan(self, item: Item, facts: PodFacts) -> tuple[str, ...]:
+        namespace = facts.metadata.namespace
+        self.orphans.setdefault(namespace, {})[facts.metadata.uid] = item
+        return tuple(self._choosy.get(namespace, ()))
+
+    def _bury(self, uid: str) -> None:
+        """A uid never comes back: an answer that was still on its way is no news."""
+        self._gone[uid] = None
+        if len(self._gone) > _GONE_MAX:
+            del self._gone[next(iter(self._gone))]
+
+
+def newer(version: str, than: str) -> bool:
+    if version.isdecimal() and than.isdecimal():
+        return int(version) > int(than)
+    return version != than
+
+
+def _same(before: PodView, after: PodView) -> bool:
+    """Whether nothing changed that a Job would notice."""
+    return changed(before, version=after.version) == after
