@@ -53,9 +53,10 @@ def test_a_job_moves_over_from_client_side_apply_and_keeps_what_the_server_fille
     assert moved["metadata"]["generation"] == before["metadata"]["generation"]
     owners = {(each["manager"], each["operation"]) for each in moved["metadata"]["managedFields"]}
     assert owners == {("kubectl", "Apply"), ("kubectl-last-applied", "Apply")}
+    kubectl.apply(job("a", parallelism=3, backoffLimit=1), flags=SERVER_SIDE)
     kubectl.apply(job("a", parallelism=3), flags=SERVER_SIDE)
-    kubectl.apply(job("a"), flags=SERVER_SIDE)
-    assert kubectl.json("get", "job", "a")["spec"]["parallelism"] == 1
+    spec = kubectl.json("get", "job", "a")["spec"]
+    assert (spec["parallelism"], spec["backoffLimit"]) == (3, 6)
 
 
 def test_another_applier_conflicts_with_the_client_side_one(kubectl: Kubectl) -> None:
@@ -86,4 +87,4 @@ def test_the_seed_moves_over_as_a_whole(cluster: Kubectl, seed: list[str]) -> No
         cluster.apply(block, flags=SERVER_SIDE)
     assert cluster("get", "-f", "-", "-o", "json", stdin=text).json() == first
     assert cluster("diff", "--server-side", "-f", "-", stdin=text).out == ""
-    cluster("delete", "-f", "-", stdin=text)
+    cluster("delete", "--ignore-not-found", "-f", "-", stdin=text)

@@ -118,6 +118,8 @@ def to_storage(kind: Kind, version: Version, obj: Object) -> Any:
     if version.to_storage is not None:
         obj = version.to_storage(obj)
         fill(obj)
+    home = kind.home
+    obj.api_version, obj.kind = home.api_version(home.storage_version.name), home.name
     return obj
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from fairway.api import codec, patching, subresources
+from fairway.api import codec, patching, scale, subresources
 from fairway.api.errors import ApiError, bad_request, method_not_allowed, unsupported_media_type
 from fairway.api.reads import Page
 from fairway.api.request import Options, Target, Write
@@ -46,7 +46,9 @@ class Resources:
 
     async def handle(self, request: Request, target: Target, accepted: Accepted) -> None:
         method = request.method
-        if method == "GET" or method == "HEAD":
+        if target.subresource == scale.SUBRESOURCE:
+            await self.scale(request, target, accepted)
+        elif method == "GET" or method == "HEAD":
             if target.name:
                 if request.flag("watch"):
                     raise bad_request("watch a single object with fieldSelector=metadata.name=NAME on its list")
@@ -61,7 +63,7 @@ class Resources:
             await self.update(request, target, accepted)
         elif method == "PATCH":
             await self.patch(request, target, accepted)
-        elif method == "DELETE":
+        elif method == "DELETE" and not target.subresource:
             await (self.delete if target.name else self.delete_collection)(request, target, accepted)
         else:
             raise method_not_allowed()
@@ -150,6 +152,24 @@ class Resources:
         change = read_yaml(data) if apply else _read_patch(data)
         write = patching.patch(self.space.objects, target, media, change, write_options(request, apply=apply))
         await self._commit(request, write, accepted, status=201 if write.created else 200)
+
+    async def scale(self, request: Request, target: Target, accepted: Accepted) -> None:
+        if request.method in ("GET", "HEAD"):
+            value = self.space.reads.get(target).value
+            await request.respond(200, *_represent(encode(scale.show(target, value)), accepted))
+            return
+        if request.method == "PUT":
+            node = scale.body_schema()
+            body = read_body(request.header(b"content-type"), await request.body(), node, native=True)
+            write = scale.update(self.space.objects, target, body, write_options(request))
+        elif request.method == "PATCH":
+            change = _read_patch(await request.body())
+            media = media_type(request.header(b"content-type"))
+            write = scale.patch(self.space.objects, target, media, change, write_options(request))
+        else:
+            raise method_not_allowed()
+        await self.space.objects.commit(write)
+        await request.respond(200, *_represent(encode(scale.show(target, write.value)), accepted, write.warnings))
 
     async def delete(self, request: Request, target: Target, accepted: Accepted) -> None:
         how, dry_run = delete_options(request, await self._delete_body(request))

@@ -398,6 +398,18 @@ def test_both_versions_of_a_kind_show_the_same_object() -> None:
     run(body)
 
 
+def test_an_update_in_either_version_that_changes_nothing_writes_nothing() -> None:
+    async def body(world: World) -> None:
+        flavors = {name: Resource("kueue.x-k8s.io", name, "resourceflavors", False) for name in ("v1beta1", "v1beta2")}
+        made = await world.client.create(flavors["v1beta2"], {"metadata": {"name": "f"}, "spec": {}})
+        for name, resource in flavors.items():
+            sent = {**made.json(), "apiVersion": f"kueue.x-k8s.io/{name}"}
+            again = (await world.client.update(resource, sent)).json()
+            assert again["metadata"] == made.json()["metadata"]
+
+    run(body)
+
+
 def test_server_side_apply_owns_what_it_applies_and_names_whom_it_conflicts_with() -> None:
     async def body(world: World) -> None:
         await world.client.create(CONFIGMAPS, config("a", mine="1", theirs="1"))

@@ -1,4 +1,4 @@
-"""autoscaling/v2: HorizontalPodAutoscaler."""
+"""autoscaling/v2: HorizontalPodAutoscaler; and autoscaling/v1 Scale, which is sent and shown but never stored."""
 
 from __future__ import annotations
 
@@ -13,6 +13,23 @@ from fairway.kinds.k8s.meta import LabelSelector
 from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, Opt, Quantity, Time, Type
+
+
+class ScaleSpec(Type):
+    replicas: Opt[Annotated[Int32, F(proto=1, zero=True)]] = UNSET
+
+
+class ScaleStatus(Type):
+    replicas: Annotated[Int32, F(proto=1)] = 0
+    selector: Opt[Annotated[str, F(proto=2)]] = UNSET
+
+
+class Scale(Object):
+    spec: Annotated[ScaleSpec, F(proto=2)] = field(default_factory=ScaleSpec)
+    status: Annotated[ScaleStatus, F(proto=3)] = field(default_factory=ScaleStatus)
+
+
+SCALE = Kind("autoscaling", "Scale", "scales", (Version("v1", Scale),), native=True)
 
 
 class CrossVersionObjectReference(Type):
