@@ -132,7 +132,8 @@ def served(kind: Kind, version: Version, value: bytes) -> bytes:
     """A stored value as bytes of a served version; the stored bytes themselves where that is the storage version."""
     if version.from_storage is not None:
         return encode(_serve(kind, version, value))
-    if version.name == kind.storage_version.name:
+    # A user may choose another version to store in: what was stored before still carries the old one's name.
+    if version.name == kind.storage_version.name and version.root is None:
         return value
     return _relabel(kind, version, value)
 
@@ -151,8 +152,10 @@ def _serve(kind: Kind, version: Version, value: bytes) -> Any:
 
 def _relabel(kind: Kind, version: Version, value: bytes) -> bytes:
     """Versions of one shape differ in one word, the first of the object."""
-    old = b'"apiVersion":"%s"' % kind.api_version(kind.storage_version.name).encode()
-    return value.replace(old, b'"apiVersion":"%s"' % kind.api_version(version.name).encode(), 1)
+    head = b'{"apiVersion":"%s"' % kind.api_version(version.name).encode()
+    if value.startswith(head):
+        return value
+    return head + value[value.index(b'"', len(b'{"apiVersion":"')) + 1 :]
 
 
 def as_json(obj: Any) -> dict[str, Any]:

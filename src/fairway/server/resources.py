@@ -35,6 +35,23 @@ from fairway.server.watching import Frames, watch
 from fairway.store import Record
 
 _LIST_CHUNK = 2000
+_SHOWN_WHEN_DELETED = frozenset(
+    (
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "storageclasses.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+    )
+)
+"""Kinds whose deletion is answered with the object itself, as Kubernetes does; typed clients count on it."""
 
 
 class Resources:
@@ -175,7 +192,7 @@ class Resources:
         how, dry_run = delete_options(request, await self._delete_body(request))
         write = self.space.objects.delete(target, how, write_options(request, dry_run=dry_run))
         await self.space.objects.commit(write)
-        if not write.deleted:
+        if not write.deleted or target.kind.bucket in _SHOWN_WHEN_DELETED:
             await self._answer_value(request, target, write.value, accepted, write.warnings)
             return
         meta = codec.glance(write.value)
