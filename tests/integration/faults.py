@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import parse_qs
 
 import msgspec
 
@@ -44,8 +45,11 @@ class Broken(Exception):
 class Faults:
     """An ASGI application. `plan` holds a fault for each of the next requests that it fits; `seen` counts those that happened."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, revision: Callable[[], int]) -> None:
         self.app = app
+        self._revision = revision
+        self._forgotten = 0
+        """What was before this revision is gone for good: only a new list helps."""
         self.plan: deque[str] = deque()
         self.seen: Counter[str] = Counter()
         self.requests: list[tuple[str, str]] = []
@@ -61,6 +65,10 @@ class Faults:
         watching = b"watch=true" in scope["query_string"]
         self.requests.append(("watch" if watching else "list", scope["query_string"].decode()))
         fault = self._next(watching)
+        if watching and self._asks_for_the_past(scope["query_string"]):
+            fault = "410"
+        if fault.startswith("410"):
+            self._forgotten = self._revision()
         error = HTTP_FAULTS.get(fault)
         if error is not None:
             await _refuse(send, error)
@@ -75,6 +83,10 @@ class Faults:
                 self._open.discard(stream)
         else:
             await self.app(scope, receive, send)
+
+    def _asks_for_the_past(self, query: bytes) -> bool:
+        asked = parse_qs(query.decode()).get("resourceVersion", [""])[0]
+        return bool(asked) and int(asked) < self._forgotten
 
     def _next(self, watching: bool) -> str:
         if not self.plan or (self.plan[0] in (*STREAM_FAULTS, "410") and not watching):

@@ -150,7 +150,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def through(node: Running, plan: list[str], seed: int, **more: Any) -> tuple[Faults, Follower]:
     """Follow a changing server through a plan of faults, to the end."""
-    faults, writer = Faults(node.app), Writer(node, seed)
+    faults, writer = Faults(node.app, lambda: node.space.store.revision), Writer(node, seed)
     for _ in range(5):
         await writer.write()
     async with listening(faults) as port:  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ def test_a_reflector_survives_a_storm_of_all_faults(node: Running, seed: int) ->
 
 def test_a_watch_that_ends_well_is_resumed_and_not_listed_again(node: Running) -> None:
     async def body() -> None:
-        faults, writer = Faults(node.app), Writer(node, 7)
+        faults, writer = Faults(node.app, lambda: node.space.store.revision), Writer(node, 7)
         await writer.write()
         async with listening(faults) as port:  # type: ignore[arg-type]
             follower = Follower(node, port)
@@ -215,7 +215,7 @@ def test_a_watch_that_ends_well_is_resumed_and_not_listed_again(node: Running) -
 
 def test_a_renewed_token_is_used_at_the_next_try(node: Running) -> None:
     async def body() -> None:
-        faults, writer = Faults(node.app), Writer(node, 8)
+        faults, writer = Faults(node.app, lambda: node.space.store.revision), Writer(node, 8)
         async with listening(faults) as port:  # type: ignore[arg-type]
             follower = Follower(node, port)
             await follower.knows(writer)
@@ -236,7 +236,7 @@ def test_a_restart_of_the_node_is_survived_with_all_that_happened_meanwhile(tmp_
         first.call("POST", "/api/v1/namespaces", {"metadata": {"name": "mirror"}}).ok
 
         async def body() -> None:
-            faults, writer = Faults(first.app), Writer(first, 9)
+            faults, writer = Faults(first.app, lambda: first.space.store.revision), Writer(first, 9)
             for _ in range(10):
                 await writer.write()
             async with listening(faults) as port:  # type: ignore[arg-type]

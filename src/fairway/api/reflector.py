@@ -103,6 +103,9 @@ class Reflector:
         self._pace = pace
         self._on_trouble = on_trouble
         self._known: dict[Key, _Known] = {}
+        self._gone: set[str] = set()
+        """uids that the last list no longer showed. Its pages are read one after the other, so a watch from its revision may still tell
+        of changes before their end."""
         self._failures = 0
         self._listed = False
         self.revision = ""
@@ -160,7 +163,9 @@ class Reflector:
 
     async def _compare(self, found: dict[Key, _Known]) -> None:
         """Tell what happened between what is known and what was found. What is gone goes first: it may make room."""
-        for count, key in enumerate([key for key in self._known if key not in found]):
+        missing = [key for key in self._known if key not in found]
+        self._gone = {self._known[key].uid for key in missing}
+        for count, key in enumerate(missing):
             self._handler.deleted(self._known.pop(key).item)
             await _turn(count)
         for count, (key, new) in enumerate(found.items()):
@@ -236,7 +241,8 @@ class Reflector:
         if event.type == "BOOKMARK" or (old is not None and not _newer(known.version, old.version)):
             return
         if event.type != "DELETED":
-            self._tell(key, known)
+            if known.uid not in self._gone:
+                self._tell(key, known)
         elif old is not None:
             del self._known[key]
             self._handler.deleted(event.item)

@@ -76,9 +76,12 @@ class HttpTransport:
         connect_seconds: float = 10.0,
         total_seconds: float = 60.0,
         silent_seconds: float = 90.0,
+        server_name: str = "",
     ) -> None:
         self._server = server.rstrip("/")
         self._tls = tls
+        self._server_name = server_name or None
+        """Whom the certificate must name, if not the host of the URL."""
         self._closed = False
         self._session: aiohttp.ClientSession | None = None
         self._timeout = aiohttp.ClientTimeout(total=total_seconds, sock_connect=connect_seconds)
@@ -100,6 +103,7 @@ class HttpTransport:
                 headers=headers,
                 timeout=self._stream_timeout if stream else self._timeout,
                 allow_redirects=False,
+                server_hostname=self._server_name,
             )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransportError(f"{self._server} cannot be reached: {error or type(error).__name__}") from None

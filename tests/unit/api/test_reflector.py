@@ -508,3 +508,15 @@ def mirror_of(client: LocalClient) -> tuple[Reflector, Listener]:
     listener = Listener()
     query = Query("default")
     return Reflector(client, CONFIGMAPS, listener, query, sleep=asyncio.sleep, uniform=lambda: 0.0), listener
+
+
+def test_what_a_list_no_longer_showed_is_not_told_of_again_by_events_from_before_its_end() -> None:
+    """The pages of a list are read one after the other: a later page may be newer than the revision that the watch begins at."""
+    run = Run(
+        [Listing([item("a", 5)], "5"), Listing([], "6")],
+        [
+            [error_event(expired("too old"))],
+            [event("MODIFIED", "a", 7), event("DELETED", "a", 8), event("ADDED", "a", 9, uid="another")],
+        ],
+    )
+    assert run.told == [("added", "a", "5"), ("deleted", "a", "5"), ("added", "a", "9")]
