@@ -354,3 +354,4 @@ class Settings:
     slices: bool = True
     topology: bool = True
     block_admission: bool = False
+    rescan: bool = True
