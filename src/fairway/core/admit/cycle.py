@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from fairway.core.admit.assignment import ScanProgress
+from fairway.core.admit.assignment import Assignment, ScanProgress
 from fairway.core.admit.caps import cap_reached
 from fairway.core.admit.contest import Cause, Field, Victim
 from fairway.core.admit.entry import Entry
@@ -150,7 +150,7 @@ class _Round:
         fits = self._reconsider(entry)
         mode = entry.mode
         if mode is Mode.NO_FIT:
-            entry.requeue, entry.pending = Requeue.NO_FIT, Pending(entry.assignment.no_fit.value)
+            entry.requeue, entry.pending = Requeue.NO_FIT, _refusal(entry.assignment)
             if settings.rescan and entry.scanned_from is not None:
                 # Only the flavors behind the last one were looked at: the first may be free by now.
                 entry.requeue, entry.keeps_progress = Requeue.FAILED_AFTER_NOMINATION, False
@@ -349,6 +349,12 @@ class _Round:
             entry.workload.shape,
         )
         return progress if progress.pending else None
+
+
+def _refusal(assignment: Assignment) -> Pending:
+    """What no flavor was even tried for, no flavor matches: users are never left without a reason."""
+    found = Pending(assignment.no_fit.value)
+    return Pending.NO_MATCHING_FLAVOR if found is Pending.NONE else found
 
 
 def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fairway.core.admit.line import Line, Requeue, TenantRank
-from fairway.core.model import Queue, Shape, Spot, TenantQueue, Time, Workload
+from fairway.core.model import Queue, Shape, Spot, StopPolicy, TenantQueue, Time, Workload
 from fairway.core.quota.tree import QuotaTree
 
 
@@ -30,10 +30,12 @@ class Lines:
         rank = self._rank if queue.usage_based_order else None
         if line is None:
             line = self.by_queue[queue.name] = Line(queue, self._shape_parking, rank)
+            line.stopped = self._stopped_tenants(queue.name)
             self._adopt(line, now)
         elif line.queue.round_robin != queue.round_robin or line.tenant_rank is not rank:
             fresh = Line(queue, self._shape_parking, rank)
             fresh.preemptor, fresh.pops, fresh.woken_at = line.preemptor, line.pops, line.woken_at
+            fresh.stopped = line.stopped
             for workload in [*line.active(), *line.parked()]:
                 workload.spot = Spot.NOWHERE
                 fresh.push(workload, now)
@@ -52,6 +54,7 @@ class Lines:
     def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
         old = self.tenants.get(tenant.key)
         self.tenants[tenant.key] = tenant
+        self._gate(tenant)
         if old is None or old.queue != tenant.queue:
             for workload in [w for w in self.waiting.values() if w.tenant_queue == tenant.key]:
                 self._leave(workload)
@@ -59,6 +62,18 @@ class Lines:
                 line = self.by_queue.get(tenant.queue)
                 if line is not None:
                     line.push(workload, now)
+
+    def _gate(self, tenant: TenantQueue) -> None:
+        line = self.by_queue.get(tenant.queue)
+        if line is None:
+            return
+        if tenant.stop is StopPolicy.NONE:
+            line.stopped.discard(tenant.key)
+        else:
+            line.stop_tenant(tenant.key)
+
+    def _stopped_tenants(self, queue: str) -> set[str]:
+        return {t.key for t in self.tenants.values() if t.queue == queue and t.stop is not StopPolicy.NONE}
 
     def remove_tenant(self, key: str) -> None:
         if self.tenants.pop(key, None) is not None:
