@@ -69,4 +69,5 @@ def settings(gates: Mapping[str, bool], config: Json, exactly_kueue: bool = Fals
         slices=gates.get("ElasticJobsViaWorkloadSlices", True),
         topology=gates.get("TopologyAwareScheduling", True),
         rescan=not exactly_kueue,
+        recheck_spared=not exactly_kueue,
     )

@@ -355,3 +355,4 @@ class Settings:
     topology: bool = True
     block_admission: bool = False
     rescan: bool = True
+    recheck_spared: bool = True

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from fairway.core.admit.caps import QueueClosed, QueueFull, refuses_submission
 from fairway.core.admit.cycle import settle
+from fairway.core.admit.lines import QueueMissing
 from fairway.core.admit.plan import Evict, Pending, Plan
 from fairway.core.admit.state import AdmitState
 from fairway.core.labels import Selector
@@ -243,6 +246,26 @@ def test_changing_a_queue_wakes_what_waits_in_its_tree() -> None:
     settle(state, 1)
     state.put_queue(_queue("q", 2), 2)
     assert _names(settle(state, 3)) == ["w"]
+
+
+def test_work_of_a_queue_that_is_not_there_yet_waits_for_it() -> None:
+    state = AdmitState()
+    state.put_flavor(Flavor("f"), 0)
+    state.put_namespace("t", {}, 0)
+    state.put_tenant(TenantQueue("t/q", "q"), 0)
+    with pytest.raises(QueueMissing, match="queue 'q' of tenant queue t/q does not exist"):
+        _submit(state, "w", "q")
+    state.put_queue(_queue("q", 1), 1)
+    assert _names(settle(state, 2)) == ["w"]
+
+
+def test_work_follows_its_tenant_queue_to_another_queue() -> None:
+    state = _state(_queue("old", 0), _queue("new", 1))
+    _submit(state, "w", "old")
+    settle(state, 1)
+    state.put_tenant(TenantQueue("t/old", "new"), 2)
+    assert _names(settle(state, 3)) == ["w"]
+    assert state.ledger.by_queue["new"].keys() == {"t/w"}
 
 
 def test_a_queue_that_comes_back_knows_what_runs_in_it() -> None:

@@ -31,7 +31,8 @@ def fair_victims(contest: Contest) -> list[Victim]:
     if not fits:
         contest.put_all_back(victims)
         return []
-    fill_back(contest, victims, True, legal=lambda rest: _legal(contest, rest))
+    recheck = contest.field.settings.recheck_spared
+    fill_back(contest, victims, True, legal=(lambda rest: _legal(contest, rest)) if recheck else None)
     contest.put_all_back(victims)
     return victims
 

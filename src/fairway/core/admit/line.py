@@ -213,6 +213,11 @@ class Line:
     def is_parked(self, workload: Workload) -> bool:
         return workload.spot is Spot.HELD or (workload.spot is Spot.LANE and not self.is_active(workload))
 
+    def of_tenant(self, tenant: str) -> list[Workload]:
+        lanes = [lane for lane in (*self._active.values(), *self._parked.values()) if lane.tenant == tenant]
+        others = [w for w in (*self.held.values(), *self.in_flight.values()) if w.tenant_queue == tenant]
+        return [workload for lane in lanes for workload in lane] + others
+
     def active(self) -> Iterator[Workload]:
         for lane in self._active.values():
             yield from lane
