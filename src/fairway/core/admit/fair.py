@@ -267,8 +267,10 @@ class FairLine:
             share = self._share(node)
             if not share.borrowing and id(node) not in self._path:
                 self._pruned.add(id(node))
-            elif share.rank >= highest:
-                best, highest = node, share.rank
+                continue
+            rank = share.rank
+            if best is None or rank > highest or (rank == highest and node.name < best.name):
+                best, highest = node, rank
         return best, highest
 
     def _goes_first(self, a: Node, b: Node) -> bool:
