@@ -33,7 +33,7 @@ def assign_flavors(vector: Json) -> None:
     world, given = World(vector).load(), vector["input"]
     if given.get("quotaCheckStrategy") == "IgnoreUndeclared":
         config = {**world.config, "quotaCheckStrategy": "IgnoreUndeclared"}
-        world.settings = kueue_settings(world.gates, config)
+        world.settings = kueue_settings(world.gates, config, exactly_kueue=True)
     for name, amounts in (given.get("usage") or {}).items():
         world.tree.queues[name].add_all(amounts)
     for name in given.get("deletedFlavors") or ():

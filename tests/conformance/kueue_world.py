@@ -28,7 +28,7 @@ class World:
         if isinstance(self.config.get("admissionFairSharing"), bool):
             self.config["admissionFairSharing"] = {} if self.config["admissionFairSharing"] else None
         self.gates: dict[str, bool] = self.config.get("featureGates") or {}
-        self.settings: Settings = kueue_settings(self.gates, self.config)
+        self.settings: Settings = kueue_settings(self.gates, self.config, exactly_kueue=True)
         self.objects: list[Json] = vector.get("objects") or []
         self.shapes = Shapes()
         self.tree = QuotaTree()

@@ -22,7 +22,7 @@ import msgspec
 import yaml
 
 from fairway.control import compile as compiler
-from fairway.control import settings as core_settings
+from fairway.control import settings as settings_of
 from fairway.control.pods.requests import RequestRules
 from fairway.control.times import parse_duration
 from fairway.core.labels import Selector
@@ -176,10 +176,10 @@ class Configuration(_Section):
         if self.admission_fair_sharing is not None:
             config["admissionFairSharing"] = msgspec.to_builtins(self.admission_fair_sharing)
         blocks = self.waits_for_pods and self.wait_for_pods_ready.block_admission
-        return replace(core_settings.settings(self.feature_gates, config), block_admission=blocks)
+        return replace(settings_of.settings(self.feature_gates, config), block_admission=blocks)
 
     def request_rules(self) -> RequestRules:
-        return core_settings.request_rules(
+        return settings_of.request_rules(
             {
                 "excludeResourcePrefixes": self.resources.exclude_resource_prefixes,
                 "transformations": [

@@ -36,8 +36,11 @@ def usage_decay(config: Json | None) -> UsageDecay | None:
     )
 
 
-def settings(gates: Mapping[str, bool], config: Json) -> Settings:
-    """From feature gates (those not named have their default) and the component's configuration."""
+def settings(gates: Mapping[str, bool], config: Json, exactly_kueue: bool = False) -> Settings:
+    """From feature gates (those not named have their default) and the component's configuration.
+
+    Where Kueue's defaults let work starve or preempt in circles, ours differ, unless exactly Kueue's are asked for.
+    """
     fair = config.get("fairSharing")
     strategies = tuple(ShareStrategy(name) for name in config.get("preemptionStrategies") or ())
     ordering = (config.get("workloadOrdering") or {}).get("podsReadyRequeuingTimestamp")
@@ -56,7 +59,7 @@ def settings(gates: Mapping[str, bool], config: Json) -> Settings:
         fungibility=fungible,
         preserve_scan=gates.get("FlavorFungibilityPreserveScanProgress", True) and fungible,
         priority_across_queues=gates.get("PrioritySortingWithinCohort", True),
-        preemptors_first=gates.get("PrioritizePreemptorWorkloads", False),
+        preemptors_first=gates.get("PrioritizePreemptorWorkloads", not exactly_kueue),
         preempt_within_nominal=gates.get("FairSharingPreemptWithinNominal", True),
         non_borrowing_first=gates.get("FairSharingPrioritizeNonBorrowing", True),
         shape_parking=gates.get("SchedulingEquivalenceHashing", True),
@@ -65,4 +68,6 @@ def settings(gates: Mapping[str, bool], config: Json) -> Settings:
         or gates.get("ConcurrentAdmission", False),
         slices=gates.get("ElasticJobsViaWorkloadSlices", True),
         topology=gates.get("TopologyAwareScheduling", True),
+        rescan=not exactly_kueue,
+        recheck_spared=not exactly_kueue,
     )

@@ -354,3 +354,5 @@ class Settings:
     slices: bool = True
     topology: bool = True
     block_admission: bool = False
+    rescan: bool = True
+    recheck_spared: bool = True

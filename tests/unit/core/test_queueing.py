@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from fairway.core.admit.caps import QueueClosed, QueueFull, refuses_submission
 from fairway.core.admit.cycle import settle
+from fairway.core.admit.lines import QueueMissing
 from fairway.core.admit.plan import Evict, Pending, Plan
 from fairway.core.admit.state import AdmitState
 from fairway.core.labels import Selector
@@ -22,6 +25,7 @@ from fairway.core.model import (
     ResourceGroup,
     Settings,
     StopPolicy,
+    Strategy,
     TenantQueue,
     Traits,
     UsageDecay,
@@ -130,6 +134,29 @@ def test_a_stopped_queue_admits_nothing_until_it_is_started_again() -> None:
     assert _names(settle(state, 3)) == ["w"]
 
 
+def test_a_stopped_tenant_queue_keeps_its_work_out_of_the_way_of_others() -> None:
+    strict = _queue("q", 1, strategy=Strategy.STRICT_FIFO)
+    state = _state(strict, tenants=("a", "b"))
+    _submit(state, "first", "q", at=0, tenant="a")
+    state.put_tenant(TenantQueue("a/q", "q", stop=StopPolicy.HOLD), 1)
+    _submit(state, "second", "q", at=2, tenant="a")
+    _submit(state, "other", "q", at=3, tenant="b")
+    assert _names(settle(state, 4)) == ["other"]
+    state.release("b/other", 5)
+    assert _names(settle(state, 6)) == []
+    state.put_tenant(TenantQueue("a/q", "q"), 7)
+    assert _names(settle(state, 8)) == ["first"]
+
+
+def test_a_resource_that_the_queue_does_not_have_is_a_reason_with_a_name() -> None:
+    state = _state(_queue("q", 4))
+    shape = SHAPES.intern(0, (PodSet("main", 1, {"fpga": 1, "gpu": 1}),))
+    state.submit(Workload("t/w", "t/w", "t/q", "q", shape, 0, 0), 0)
+    (wait,) = settle(state, 1).waits()
+    assert wait.pending is Pending.NO_MATCHING_FLAVOR
+    assert wait.message == "couldn't assign flavors to pod set main: resource fpga unavailable in ClusterQueue"
+
+
 def test_work_that_backs_off_is_not_tried_before_its_time() -> None:
     state = _state(_queue("q", 4))
     shape = SHAPES.intern(0, (PodSet("main", 1, {"gpu": 1}),))
@@ -219,6 +246,26 @@ def test_changing_a_queue_wakes_what_waits_in_its_tree() -> None:
     settle(state, 1)
     state.put_queue(_queue("q", 2), 2)
     assert _names(settle(state, 3)) == ["w"]
+
+
+def test_work_of_a_queue_that_is_not_there_yet_waits_for_it() -> None:
+    state = AdmitState()
+    state.put_flavor(Flavor("f"), 0)
+    state.put_namespace("t", {}, 0)
+    state.put_tenant(TenantQueue("t/q", "q"), 0)
+    with pytest.raises(QueueMissing, match="queue 'q' of tenant queue t/q does not exist"):
+        _submit(state, "w", "q")
+    state.put_queue(_queue("q", 1), 1)
+    assert _names(settle(state, 2)) == ["w"]
+
+
+def test_work_follows_its_tenant_queue_to_another_queue() -> None:
+    state = _state(_queue("old", 0), _queue("new", 1))
+    _submit(state, "w", "old")
+    settle(state, 1)
+    state.put_tenant(TenantQueue("t/old", "new"), 2)
+    assert _names(settle(state, 3)) == ["w"]
+    assert state.ledger.by_queue["new"].keys() == {"t/w"}
 
 
 def test_a_queue_that_comes_back_knows_what_runs_in_it() -> None:

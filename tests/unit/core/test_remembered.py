@@ -33,6 +33,7 @@ FROM_OBJECTS = {
         "pops",
         "queue",
         "shape_parking",
+        "stopped",
         "tenant_rank",
     },
 }

@@ -7,8 +7,9 @@ only where something happened, which is how several workloads of one queue are a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 
-from fairway.core.admit.assignment import ScanProgress
+from fairway.core.admit.assignment import Assignment, ScanProgress
 from fairway.core.admit.caps import cap_reached
 from fairway.core.admit.contest import Cause, Field, Victim
 from fairway.core.admit.entry import Entry
@@ -43,15 +44,36 @@ def settle(state: AdmitState, now: Time) -> Plan:
         for member in members:
             state.dirty.pop(member, None)
         names = [member for member in members if member in state.queues]
-        while _Round(state, now, plan).run(names):
-            pass
+        _run_to_rest(state, now, plan, names)
     return plan
+
+
+class Step(Enum):
+    """What a round brought: a decision, only heads that will look at other flavors next time, or nothing."""
+
+    NOTHING = 0
+    STIRRED = 1
+    CHANGED = 2
+
+
+def _run_to_rest(state: AdmitState, now: Time, plan: Plan, names: list[str]) -> None:
+    """Scans may start at another flavor each time, so as many rounds without a decision as there are flavors are tried."""
+    flavors = max((len(g.flavors) for name in names for g in state.queues[name].groups), default=0)
+    patience = flavors + 2
+    while patience:
+        match _Round(state, now, plan).run(names):
+            case Step.NOTHING:
+                return
+            case Step.STIRRED:
+                patience -= 1
+            case Step.CHANGED:
+                patience = flavors + 2
 
 
 class _Round:
     """State of one round: who was told to go in it, and what is set aside only for its duration."""
 
-    __slots__ = ("_changed", "_field", "_nominator", "_now", "_plan", "_set_aside", "_state", "_taken")
+    __slots__ = ("_changed", "_field", "_nominator", "_now", "_plan", "_set_aside", "_state", "_stirred", "_taken")
 
     def __init__(self, state: AdmitState, now: Time, plan: Plan) -> None:
         self._state = state
@@ -62,14 +84,15 @@ class _Round:
         self._taken: dict[str, Victim] = {}
         self._set_aside: list[tuple[Node, Amounts]] = []
         self._changed = False
+        self._stirred = False
 
-    def run(self, names: list[str]) -> bool:
+    def run(self, names: list[str]) -> Step:
         """Says whether another round could come to anything new."""
         state = self._state
         active = [name for name in names if name in state.ready and state.ready[name].active]
         heads = state.lines.heads(active)
         if not heads:
-            return False
+            return Step.NOTHING
         self._plan.cycles += 1
         self._count_round(heads)
         entries, refused = self._nominate(heads)
@@ -79,7 +102,9 @@ class _Round:
         for entry in (*ordered, *refused):
             if entry.status is not Status.ASSUMED:
                 self._put_back(entry)
-        return self._changed
+        if self._changed:
+            return Step.CHANGED
+        return Step.STIRRED if self._stirred else Step.NOTHING
 
     def _count_round(self, heads: list[Workload]) -> None:
         """Trees do not see each other, so each has its own count of rounds."""
@@ -125,7 +150,11 @@ class _Round:
         fits = self._reconsider(entry)
         mode = entry.mode
         if mode is Mode.NO_FIT:
-            entry.requeue, entry.pending = Requeue.NO_FIT, Pending(entry.assignment.no_fit.value)
+            entry.requeue, entry.pending = Requeue.NO_FIT, _refusal(entry.assignment)
+            if settings.rescan and entry.scanned_from is not None:
+                # Only the flavors behind the last one were looked at: the first may be free by now.
+                entry.requeue, entry.keeps_progress = Requeue.FAILED_AFTER_NOMINATION, False
+                self._stirred = True
         elif mode is Mode.PREEMPT and not entry.victims:
             self._keep_a_claim(entry)
         elif mode is Mode.PREEMPT and settings.preemption_gates and _gate_closed(entry.workload):
@@ -300,7 +329,7 @@ class _Round:
         wait = entry.to_wait()
         progress = self._new_progress(entry)
         if progress is not None:
-            self._changed = self._changed or progress.tried != _tried(entry.scanned_from)
+            self._stirred = self._stirred or progress.tried != _tried(entry.scanned_from)
             state.progress[workload.key] = progress
         else:
             state.progress.pop(workload.key, None)
@@ -320,6 +349,12 @@ class _Round:
             entry.workload.shape,
         )
         return progress if progress.pending else None
+
+
+def _refusal(assignment: Assignment) -> Pending:
+    """What no flavor was even tried for, no flavor matches: users are never left without a reason."""
+    found = Pending(assignment.no_fit.value)
+    return Pending.NO_MATCHING_FLAVOR if found is Pending.NONE else found
 
 
 def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:

@@ -31,7 +31,8 @@ def fair_victims(contest: Contest) -> list[Victim]:
     if not fits:
         contest.put_all_back(victims)
         return []
-    fill_back(contest, victims, True, legal=lambda rest: _legal(contest, rest))
+    recheck = contest.field.settings.recheck_spared
+    fill_back(contest, victims, True, legal=(lambda rest: _legal(contest, rest)) if recheck else None)
     contest.put_all_back(victims)
     return victims
 
@@ -266,8 +267,10 @@ class FairLine:
             share = self._share(node)
             if not share.borrowing and id(node) not in self._path:
                 self._pruned.add(id(node))
-            elif share.rank >= highest:
-                best, highest = node, share.rank
+                continue
+            rank = share.rank
+            if best is None or rank > highest or (rank == highest and node.name < best.name):
+                best, highest = node, rank
         return best, highest
 
     def _goes_first(self, a: Node, b: Node) -> bool:

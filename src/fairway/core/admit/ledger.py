@@ -67,9 +67,13 @@ class Ledger:
         self.evicted.setdefault(queue, {})[workload.key] = workload
 
     def _unrank(self, workload: Workload, queue: str) -> None:
-        if self.evicted.get(queue, {}).pop(workload.key, None) is None:
-            ranked = self.ranked[queue]
-            del ranked[bisect_left(ranked, rank(workload))]
+        if self.evicted.get(queue, {}).pop(workload.key, None) is not None:
+            return
+        ranked = self.ranked[queue]
+        at = bisect_left(ranked, rank(workload))
+        assert at < len(ranked), f"{workload.key} changed its rank while it held quota: enter it anew instead"
+        assert ranked[at][-1] is workload, f"{workload.key} changed its rank while it held quota: enter it anew instead"
+        del ranked[at]
 
     def empty(self, workload: Workload) -> None:
         """A workload that is being replaced holds nothing any more, but is still there until it has finished."""

@@ -73,6 +73,7 @@ class Line:
         "preemptor",
         "queue",
         "shape_parking",
+        "stopped",
         "tenant_rank",
         "woken_at",
     )
@@ -87,6 +88,7 @@ class Line:
         self.preemptor: Workload | None = None
         self.pops = 0
         self.woken_at = -1
+        self.stopped: set[str] = set()
         self._active: dict[_LaneKey, Lane] = {}
         self._parked: dict[_LaneKey, Lane] = {}
         self._by_shape: dict[Shape, list[Lane]] = {}
@@ -163,6 +165,8 @@ class Line:
         kept: dict[Shape, str] = {}
         woken = 0
         for lane in list(self._parked.values()):
+            if lane.tenant in self.stopped:
+                continue
             refused = hopeless is not None and lane.shape in self.parked_shapes
             if refused and hopeless is not None and (lane.shape in kept or hopeless(lane.shape)):
                 kept[lane.shape] = self.parked_shapes[lane.shape]
@@ -180,6 +184,12 @@ class Line:
                 self._activate(workload)
                 woken += 1
         return woken
+
+    def stop_tenant(self, tenant: str) -> None:
+        """What a stopped tenant queue has waiting is out of the way until it is started and woken."""
+        self.stopped.add(tenant)
+        for lane in [lane for lane in self._active.values() if lane.tenant == tenant]:
+            self._move(lane, self._active, self._parked, parked=True)
 
     def remove(self, workload: Workload) -> bool:
         """The workload no longer waits here."""
@@ -202,6 +212,11 @@ class Line:
 
     def is_parked(self, workload: Workload) -> bool:
         return workload.spot is Spot.HELD or (workload.spot is Spot.LANE and not self.is_active(workload))
+
+    def of_tenant(self, tenant: str) -> list[Workload]:
+        lanes = [lane for lane in (*self._active.values(), *self._parked.values()) if lane.tenant == tenant]
+        others = [w for w in (*self.held.values(), *self.in_flight.values()) if w.tenant_queue == tenant]
+        return [workload for lane in lanes for workload in lane] + others
 
     def active(self) -> Iterator[Workload]:
         for lane in self._active.values():
@@ -287,6 +302,9 @@ class Line:
         workload.spot = Spot.LANE
 
     def _activate(self, workload: Workload) -> None:
+        if workload.tenant_queue in self.stopped:
+            self._park(workload)
+            return
         lane = self._lane(workload, self._active)
         lane.add(workload)
         workload.spot = Spot.LANE

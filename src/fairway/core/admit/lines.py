@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fairway.core.admit.line import Line, Requeue, TenantRank
-from fairway.core.model import Queue, Shape, Spot, TenantQueue, Time, Workload
+from fairway.core.model import Queue, Shape, Spot, StopPolicy, TenantQueue, Time, Workload
 from fairway.core.quota.tree import QuotaTree
 
 
@@ -14,7 +14,7 @@ class QueueMissing(Exception):
 
 
 class Lines:
-    __slots__ = ("_rank", "_shape_parking", "by_queue", "namespaces", "tenants", "waiting")
+    __slots__ = ("_rank", "_shape_parking", "_stranded", "by_queue", "namespaces", "tenants", "waiting")
 
     def __init__(self, shape_parking: bool = True, rank: TenantRank | None = None) -> None:
         self._shape_parking = shape_parking
@@ -23,6 +23,7 @@ class Lines:
         self.tenants: dict[str, TenantQueue] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.waiting: dict[str, Workload] = {}
+        self._stranded: dict[str, Workload] = {}
 
     def put_queue(self, queue: Queue, now: Time) -> Line:
         """A new or changed queue; a change of how it orders its work sorts the line anew."""
@@ -30,10 +31,12 @@ class Lines:
         rank = self._rank if queue.usage_based_order else None
         if line is None:
             line = self.by_queue[queue.name] = Line(queue, self._shape_parking, rank)
+            line.stopped = self._stopped_tenants(queue.name)
             self._adopt(line, now)
         elif line.queue.round_robin != queue.round_robin or line.tenant_rank is not rank:
             fresh = Line(queue, self._shape_parking, rank)
             fresh.preemptor, fresh.pops, fresh.woken_at = line.preemptor, line.pops, line.woken_at
+            fresh.stopped = line.stopped
             for workload in [*line.active(), *line.parked()]:
                 workload.spot = Spot.NOWHERE
                 fresh.push(workload, now)
@@ -48,21 +51,40 @@ class Lines:
         if line is not None:
             for workload in [*line.active(), *line.parked()]:
                 workload.spot = Spot.NOWHERE
+                self._stranded[workload.key] = workload
 
     def put_tenant(self, tenant: TenantQueue, now: Time) -> None:
         old = self.tenants.get(tenant.key)
         self.tenants[tenant.key] = tenant
-        if old is None or old.queue != tenant.queue:
-            for workload in [w for w in self.waiting.values() if w.tenant_queue == tenant.key]:
-                self._leave(workload)
-                workload.queue = tenant.queue
-                line = self.by_queue.get(tenant.queue)
-                if line is not None:
-                    line.push(workload, now)
+        self._gate(tenant)
+        if old is not None and old.queue == tenant.queue:
+            return
+        line = self.by_queue.get(tenant.queue)
+        for workload in self._of_tenant(tenant.key, old.queue if old is not None else None):
+            self._leave(workload)
+            workload.queue = tenant.queue
+            if line is not None:
+                self._stranded.pop(workload.key, None)
+                line.push(workload, now)
+            else:
+                self._stranded[workload.key] = workload
+
+    def _gate(self, tenant: TenantQueue) -> None:
+        line = self.by_queue.get(tenant.queue)
+        if line is None:
+            return
+        if tenant.stop is StopPolicy.NONE:
+            line.stopped.discard(tenant.key)
+        else:
+            line.stop_tenant(tenant.key)
+
+    def _stopped_tenants(self, queue: str) -> set[str]:
+        return {t.key for t in self.tenants.values() if t.queue == queue and t.stop is not StopPolicy.NONE}
 
     def remove_tenant(self, key: str) -> None:
-        if self.tenants.pop(key, None) is not None:
-            for workload in [w for w in self.waiting.values() if w.tenant_queue == key]:
+        tenant = self.tenants.pop(key, None)
+        if tenant is not None:
+            for workload in self._of_tenant(key, tenant.queue):
                 self.remove(workload.key)
 
     def put(self, workload: Workload, now: Time) -> None:
@@ -81,7 +103,9 @@ class Lines:
         if old is not None:
             self._leave(old)
         self.waiting[workload.key] = workload
+        self._stranded.pop(workload.key, None)
         if line is None:
+            self._stranded[workload.key] = workload
             raise QueueMissing(f"queue {tenant.queue!r} of tenant queue {tenant.key} does not exist")
         if sticky:
             line.preemptor = workload
@@ -89,6 +113,7 @@ class Lines:
 
     def remove(self, key: str) -> Workload | None:
         workload = self.waiting.pop(key, None)
+        self._stranded.pop(key, None)
         if workload is not None:
             line = self.by_queue.get(workload.queue)
             if line is not None:
@@ -152,8 +177,15 @@ class Lines:
             return False
         return not selector.requirements or selector.matches(labels)
 
-    def members(self, tenant: str) -> Iterator[Workload]:
-        return (workload for workload in self.waiting.values() if workload.tenant_queue == tenant)
+    def members(self, tenant: str) -> list[Workload]:
+        known = self.tenants.get(tenant)
+        return self._of_tenant(tenant, known.queue if known is not None else None)
+
+    def _of_tenant(self, tenant: str, queue: str | None) -> list[Workload]:
+        """What a tenant has waiting: in its queue's line, or stranded because that queue is not there."""
+        line = self.by_queue.get(queue or "")
+        found = [w for w in self._stranded.values() if w.tenant_queue == tenant]
+        return found + (line.of_tenant(tenant) if line is not None else [])
 
     def _keeps_place(self, old: Workload, new: Workload, line: Line | None) -> bool:
         """In flight: whoever holds it gives it back in its new version. Parked and unchanged: nothing new to try."""
@@ -174,9 +206,9 @@ class Lines:
             line.take(workload)
 
     def _adopt(self, line: Line, now: Time) -> None:
-        for workload in self.waiting.values():
-            if workload.queue == line.queue.name and workload.spot is Spot.NOWHERE:
-                line.push(workload, now)
+        for workload in [w for w in self._stranded.values() if w.queue == line.queue.name]:
+            del self._stranded[workload.key]
+            line.push(workload, now)
 
 
 def _same_chances(old: Workload, new: Workload) -> bool:

@@ -40,7 +40,7 @@ class Nominator:
         namespace = workload.namespace
         if traits is not None and traits.failed_checks:
             entry.note, entry.pending = Note.FAILED_CHECKS, Pending.PENDING_EVALUATION
-        elif queue.name in state.inactive or state.tenant_stopped(workload.tenant_queue):
+        elif queue.name in state.inactive:
             entry.detail, entry.pending = f"ClusterQueue {queue.name} is inactive", Pending.SUSPENDED
         elif namespace not in state.lines.namespaces:
             entry.detail = f'workload namespace "{namespace}" does not exist: namespaces "{namespace}" not found'
