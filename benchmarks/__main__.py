@@ -21,6 +21,8 @@ from rich.text import Text
 
 from benchmarks.result import Result
 
+BUSY = 0.9
+
 
 def questions() -> list[str]:
     return sorted(path.stem for path in Path(__file__).parent.glob("how_*.py"))
@@ -40,9 +42,17 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         "disk": _filesystem(os.environ.get("FAIRWAY_BENCH_DIR") or tempfile.gettempdir()),
-        "load before": f"{os.getloadavg()[0]:.1f}",
+        "ours": f"{processor_share():.0%} of a processor",
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     }
+
+
+def processor_share(seconds: float = 0.5) -> float:
+    """How much of a processor this process gets when it wants all of one: what others leave."""
+    start, cpu = time.perf_counter(), time.process_time()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        pass
+    return (time.process_time() - cpu) / elapsed
 
 
 def _processor() -> str:
@@ -111,6 +121,10 @@ def main() -> None:
     arguments = parser.parse_args()
     console, facts, answers = Console(stderr=arguments.json, width=None if sys.stdout.isatty() else 140), machine(), {}
     console.print("   ".join(f"[dim]{name}[/dim] {value}" for name, value in facts.items()), soft_wrap=True)
+    if processor_share() < BUSY:
+        console.print(
+            "[yellow]The machine is busy with other things: take the ratios, not the absolute numbers.[/yellow]"
+        )
     for name in chosen(arguments.names):
         question, run = question_of(name)
         start = time.perf_counter()
