@@ -23,12 +23,13 @@ from typing import Self
 from fairway.engines import logs, procs, runs
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
-from fairway.engines.shim import reach, start_ticks
 from fairway.engines.zygotes import Zygotes, reachable
 from fairway.runtime.disk import ThreadDisk
 
 RESCAN_S = 5.0
+_TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
 _SOCKET = "node.sock"
 
@@ -41,6 +42,7 @@ class _Run:
     claimed: bool = False
     shim: Claim | None = None
     settling: bool = False
+    tries: int = 0
     end: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -84,8 +86,7 @@ class ProcessEngine:
         """Finds out what became of every run, and goes on with those that nobody has claimed."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._use_cgroups:
-            name = f"fairway-{zlib.crc32(os.fsencode(self.folder)):08x}"
-            self._cgroups = await self._disk.run(lambda: detect(name))
+            self._cgroups = await self._disk.run(lambda: detect(self.cgroup_name))
         self._listen()
         for run_id in await self._disk.run(self._folders.open):
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
@@ -116,6 +117,15 @@ class ProcessEngine:
         """Until there is a zygote, for those who want to measure without its start."""
         assert self._zygotes is not None
         await self._zygotes.ready()
+
+    @property
+    def cgroup_name(self) -> str:
+        """Of the group above those of our runs; each folder on a machine has its own."""
+        return f"fairway-{zlib.crc32(os.fsencode(self.folder)):08x}"
+
+    @property
+    def zygote_pid(self) -> int:
+        return self._zygotes.pid if self._zygotes is not None else 0
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -284,12 +294,25 @@ class ProcessEngine:
         """A shim died: with its claim the run is lost, before it somebody else may try."""
         if run_id in self._runs:
             self._look(run_id)
+            self._try_again(run_id, "the process that was to run it ended before it could claim it")
 
     def _cannot(self, run_id: str, number: int) -> None:
+        if run_id in self._runs:
+            self._try_again(run_id, f"cannot start a process: {os.strerror(number)}")
+
+    def _try_again(self, run_id: str, why: str) -> None:
+        run = self._runs[run_id]
+        if run.claimed or run.status.final:
+            return
+        self._update(run_id, run, replace(run.status, message=f"{why}; trying again"))
+        delay_s = min(_TRY_AGAIN_S * 2**run.tries, self._rescan_s)
+        run.tries += 1
+        asyncio.get_running_loop().call_later(delay_s, self._ask_if_unclaimed, run_id)
+
+    def _ask_if_unclaimed(self, run_id: str) -> None:
         run = self._runs.get(run_id)
-        if run is not None and not run.claimed:
-            run.status = replace(run.status, message=f"cannot start a process: {os.strerror(number)}; trying again")
-            self._publish(run_id)
+        if run is not None and not run.claimed and not run.status.final and self._zygotes is not None:
+            self._zygotes.ask(run_id)
 
     async def _rescan(self) -> None:
         """For what nobody told us: a node that was stopped, a datagram that found no room."""
@@ -303,9 +326,7 @@ class ProcessEngine:
                 for run_id, look in looks:
                     self._take(run_id, look)
             for run_id in waited:
-                run = self._runs.get(run_id)
-                if run is not None and not run.claimed and self._zygotes is not None:
-                    self._zygotes.ask(run_id)
+                self._ask_if_unclaimed(run_id)
 
     def _look(self, run_id: str) -> None:
         self._take(run_id, self._folders.look(run_id))
@@ -314,7 +335,8 @@ class ProcessEngine:
         run = self._runs.get(run_id)
         if run is None or run.status.final:
             return
-        run.claimed, run.shim = look.claimed, look.shim
+        # A look may be older than what we heard since: a claim never goes away.
+        run.claimed, run.shim = run.claimed or look.claimed, look.shim or run.shim
         if look.orphaned:
             if not run.settling:
                 run.settling = True
@@ -331,7 +353,8 @@ class ProcessEngine:
                 self._update(run_id, run, status)
 
     def _update(self, run_id: str, run: _Run, status: RunStatus) -> None:
-        if run.status.final or status == run.status:
+        known = run.status
+        if known.final or status == known or (known.state is RunState.RUNNING and status.state is RunState.STARTING):
             return
         run.status = status
         if status.final:

@@ -24,7 +24,9 @@ import msgspec
 
 from fairway.engines import procs
 from fairway.engines.engine import RunSpec, RunState, RunStatus
-from fairway.engines.shim import Folder, Group, boot_id, reach
+from fairway.engines.folder import Folder
+from fairway.engines.group import Group
+from fairway.engines.machine import BOOT_ID, reach
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
@@ -73,7 +75,7 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "runs"
         self._trash = folder / "trash"
-        self._boot = boot_id()
+        self._boot = BOOT_ID
 
     def path(self, run_id: str) -> Path:
         return self.folder / checked_id(run_id)
@@ -168,6 +170,7 @@ class Runs:
             here = claim is None or claim.boot == self._boot
             if here:
                 self._end_leftovers(run_id, payload)
+            reach("engine-settling")
             status = RunStatus(
                 run_id,
                 RunState.LOST,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fairway.engines import zygote
-from fairway.engines.shim import reach
+from fairway.engines.machine import reach
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from fairway.engines.zygote import main; main(sys.argv[2])"
