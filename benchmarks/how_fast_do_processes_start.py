@@ -22,7 +22,7 @@ from fairway.engines.process import ProcessEngine
 IN_FLIGHT = 16
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 SPAWN, SHIM, ENGINE = "bare posix_spawn loop", "bare shim loop", "through the engine"
-FIRST = "an idle engine, asked → running"
+FIRST = "an idle engine, asked → known to run"
 
 BARE_SHIM = """
 import gc, os, sys
@@ -145,12 +145,10 @@ async def _ms_to_running(count: int) -> float:
             waits = []
             for number in range(count):
                 start = time.perf_counter()
-                await engine.start(RunSpec(f"run-{number}", ("/bin/true",)))
+                await engine.start(RunSpec(f"run-{number}", ("/bin/sleep", "0.02")))
                 async for status in heard:
-                    if status.id == f"run-{number}" and status.state is not RunState.STARTING:
+                    if status.state is RunState.RUNNING or (status.final and len(waits) == number):
                         waits.append(time.perf_counter() - start)
-                        break
-                async for status in heard:
                     if status.final:
                         break
             return sorted(waits)[len(waits) // 2] * 1000

@@ -17,8 +17,8 @@ from fairway.engines.engine import Limits, RunSpec
 from fairway.engines.process import ProcessEngine
 
 
-async def main(folder: Path, runs: Path) -> None:
-    wanted = {line["id"]: line for line in map(json.loads, runs.read_text().splitlines())}
+async def main(folder: Path, runs: list[str]) -> None:
+    wanted = {line["id"]: line for line in map(json.loads, runs)}
     async with ProcessEngine(folder) as engine:
         for run_id, run in wanted.items():
             limits = Limits(memory_bytes=run.get("memory"))
@@ -39,4 +39,4 @@ async def main(folder: Path, runs: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]).read_text().splitlines()))

@@ -33,7 +33,8 @@ async def engine_in(folder: Path, *, use_cgroups: bool = True, rescan_s: float =
 
 def end_zygote(folder: Path, pid: int) -> None:
     with contextlib.suppress(OSError):
-        if os.fsencode(folder.resolve()) in read_small(f"/proc/{pid}/cmdline"):
+        command = read_small(f"/proc/{pid}/cmdline").split(b"\0")
+        if os.fsencode(folder.resolve()) in command and any(b"engines.zygote" in part for part in command):
             os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)

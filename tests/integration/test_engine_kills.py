@@ -294,4 +294,4 @@ async def test_a_zygote_holds_nothing_of_the_node_and_ends_when_nobody_needs_it(
         assert os.getsid(zygote) == zygote
         with contextlib.closing(os.fdopen(lock)):
             pass
-    os.waitpid(zygote, 0)
+    await asyncio.to_thread(os.waitpid, zygote, 0)

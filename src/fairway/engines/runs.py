@@ -26,7 +26,7 @@ from fairway.engines import procs
 from fairway.engines.engine import RunSpec, RunState, RunStatus
 from fairway.engines.folder import Folder
 from fairway.engines.group import Group
-from fairway.engines.machine import BOOT_ID, reach
+from fairway.engines.machine import BOOT_ID, boot_clock, reach
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
@@ -57,6 +57,12 @@ class Payload(msgspec.Struct):
     pid: int
     start: int
     at: float
+
+
+class Stop(msgspec.Struct):
+    """A wish to end a run: when its grace is over, on the boot's clock."""
+
+    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +205,13 @@ class Runs:
         group.remove()
 
     def ask_to_stop(self, run_id: str, grace_s: float) -> None:
-        """For the shim to find, now or when it claims the run. Not synced: no run outlives the machine."""
+        """For the shim to find, now or when it claims the run; a later wish never prolongs. Not synced: no run outlives the machine."""
         path = self.folder / run_id
+        until = boot_clock() + max(grace_s, 0.0)
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            until = min(until, msgspec.json.decode((path / "stop").read_bytes(), type=Stop).until)
         draft = path / f"stop.{os.getpid()}"
-        draft.write_bytes(msgspec.json.encode({"grace": max(grace_s, 0.0)}))
+        draft.write_bytes(msgspec.json.encode(Stop(until)))
         draft.replace(path / "stop")
 
     def remove(self, run_ids: Iterable[str]) -> None:

@@ -49,6 +49,8 @@ STOP_GRACE_S = 10.0
 LEASE_GRACE_S = 5.0
 LEASE_CHECK_S = 1.0
 """How late a lease's end may be noticed after the machine slept."""
+ANNOUNCE_S = 0.005
+"""What ends sooner is announced once, by its end."""
 DRAIN_S = 2.0
 NOTIFY_S = 1.0
 MARK = "FAIRWAY_RUN"
@@ -74,6 +76,7 @@ class Shim:
         self._payload = 0
         self._asked = False
         self._kill_at: float | None = None
+        self._announce_at: float | None = None
         self._ended: tuple[int, resource.struct_rusage] | None = None
         self._started_at = 0.0
         self._started_tick = boot_clock()
@@ -109,7 +112,7 @@ class Shim:
         line = json.dumps({"pid": self._payload, "start": start_ticks(self._payload), "at": self._started_at})
         with contextlib.suppress(OSError):
             os.write(claim, line.encode() + b"\n")
-        self._notify()
+        self._announce_at = boot_clock() + ANNOUNCE_S
         self._attend()
         self._end_all()
         self._drain()
@@ -171,7 +174,8 @@ class Shim:
     def _enter(self) -> None:
         work = os.path.join(self._folder.path, "work")
         try:
-            os.makedirs(work, 0o700, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(work, 0o700)
             for mount in _list(self._spec.get("mounts")):
                 launch.mount(work, mount)
         except OSError as error:
@@ -199,8 +203,11 @@ class Shim:
                     self._read_wakes()
             if self._asked:
                 self._asked = False
-                self._stop(self._wanted_grace(), "stopped on request")
+                self._stop(self._wanted_end(), "stopped on request")
             self._watch_lease()
+            if self._announce_at is not None and boot_clock() >= self._announce_at:
+                self._announce_at = None
+                self._notify()
             if self._kill_at is not None and boot_clock() >= self._kill_at:
                 self._kill_at = None
                 self._killed = True
@@ -208,7 +215,7 @@ class Shim:
             self._reap()
 
     def _patience_ms(self) -> float | None:
-        moments = [moment for moment in (self._kill_at, self._lease_until) if moment is not None]
+        moments = [moment for moment in (self._kill_at, self._lease_until, self._announce_at) if moment is not None]
         if not moments:
             return None
         wait_s = min(moments) - boot_clock()
@@ -229,14 +236,12 @@ class Shim:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake, 4096)
 
-    def _wanted_grace(self) -> float:
-        request = self._folder.read("stop") or {}
-        grace = request.get("grace")
-        return float(grace) if isinstance(grace, int | float) else STOP_GRACE_S
+    def _wanted_end(self) -> float:
+        until = (self._folder.read("stop") or {}).get("until")
+        return float(until) if isinstance(until, int | float) else boot_clock() + STOP_GRACE_S
 
-    def _stop(self, grace_s: float, cause: str) -> None:
+    def _stop(self, until: float, cause: str) -> None:
         """Asked again, it may only end sooner."""
-        until = boot_clock() + max(grace_s, 0.0)
         self._kill_at = until if self._kill_at is None else min(self._kill_at, until)
         self._cause = self._cause or cause
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -252,7 +257,7 @@ class Shim:
             return
         self._lease_until = None
         self._cause = "LeaseExpired"
-        self._stop(LEASE_GRACE_S, self._cause)
+        self._stop(boot_clock() + LEASE_GRACE_S, self._cause)
 
     def _reap(self) -> None:
         """The payload, and what it left behind: as the subreaper we are the parent of every orphan below us."""

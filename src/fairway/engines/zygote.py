@@ -30,7 +30,7 @@ from fairway.engines import folder, group, launch, machine, shim
 SOCKET = "zygote.sock"
 LOCK = "zygote.lock"
 RUNS = "runs"
-IDLE_S = 5.0
+IDLE_S = 2.0
 """How long it waits for an engine when there is nothing to look after."""
 _LINE_BYTES_MAX = 1 << 20
 
@@ -127,9 +127,7 @@ class Zygote:
             data = b""
         *lines, rest = (self._heard[fd] + data).split(b"\n")
         if not data or len(rest) > _LINE_BYTES_MAX:
-            self._poll.unregister(fd)
-            del self._engines[fd], self._heard[fd]
-            engine.close()
+            self._leave(fd)
         else:
             self._heard[fd] = rest
         for line in lines:
@@ -138,12 +136,19 @@ class Zygote:
             elif line == b"retire":
                 self._retire()
 
+    def _leave(self, fd: int) -> None:
+        self._poll.unregister(fd)
+        self._engines.pop(fd).close()
+        del self._heard[fd]
+
     def _retire(self) -> None:
         if self._listener is not None:
             self._poll.unregister(self._listener.fileno())
             self._listener.close()
             self._listener = None
             os.close(self._lock)
+        for fd in list(self._engines):
+            self._leave(fd)
 
     def _start(self, engine: socket.socket, run: str) -> None:
         machine.reach("zygote-asked")
