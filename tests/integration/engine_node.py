@@ -35,7 +35,6 @@ async def main(folder: Path, runs: list[str]) -> None:
                         await engine.forget(status.id)
                 if not left:
                     break
-        print(json.dumps([engine.zygote_pid]), flush=True)
 
 
 if __name__ == "__main__":

@@ -25,16 +25,16 @@ async def engine_in(folder: Path, *, use_cgroups: bool = True, rescan_s: float =
     async with engine:
         await asyncio.wait_for(engine.ready(), PATIENCE_S)
         yield engine
-        pid = engine.zygote_pid
-    end_zygote(folder, pid)
+    end_zygote(folder)
     assert processes_of(folder) == []
     assert cgroups_of(engine) == []
 
 
-def end_zygote(folder: Path, pid: int) -> None:
-    with contextlib.suppress(OSError):
-        command = read_small(f"/proc/{pid}/cmdline").split(b"\0")
-        if os.fsencode(folder.resolve()) in command and any(b"engines.zygote" in part for part in command):
+def end_zygote(folder: Path) -> None:
+    """The one that holds the folder's lock, and none of the shims that it forked."""
+    with contextlib.suppress(OSError, ValueError):
+        pid = int((folder / "zygote.lock").read_text())
+        if os.fsencode(folder.resolve()) in read_small(f"/proc/{pid}/cmdline").split(b"\0"):
             os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)

@@ -68,10 +68,8 @@ class Node:
         node = self.start(fault)
         printed, _ = node.communicate(timeout=PATIENCE_S * 2)
         lines: list[list[object]] = [json.loads(line) for line in printed.splitlines()]
-        for line in lines:
-            if isinstance(line[0], int):
-                end_zygote(self.folder, line[0])
-        return node.returncode, [line for line in lines if len(line) > 1]
+        end_zygote(self.folder)
+        return node.returncode, lines
 
     @property
     def fault_happened(self) -> bool:
@@ -81,18 +79,12 @@ class Node:
         path = self.ran / run_id
         return len(path.read_text().split()) if path.exists() else 0
 
-    def end_zygotes(self) -> None:
-        """Of an engine that was killed: the zygote is the one whose command names our folder."""
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                end_zygote(self.folder, int(name))
-
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Node]:
     node = Node(tmp_path)
     yield node
-    node.end_zygotes()
+    end_zygote(node.folder)
     assert processes_of(node.folder) == []
     engine = ProcessEngine(node.folder)
     assert cgroups_of(engine) == []
@@ -178,13 +170,12 @@ def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: N
             printed, _ = running.communicate(timeout=wanted if kills < 12 else PATIENCE_S * 2)
         except subprocess.TimeoutExpired:
             if chance.random() < 0.4:
-                node.end_zygotes()
+                end_zygote(node.folder)
             running.kill()
             printed, _ = running.communicate()
             kills += 1
         for line in map(json.loads, printed.splitlines()):
-            if len(line) > 1:
-                assert ends.setdefault(line[0], line[1:]) == line[1:]
+            assert ends.setdefault(line[0], line[1:]) == line[1:]
         if running.returncode == 0:
             break
     assert kills >= 3

@@ -56,10 +56,12 @@ class Folder:
 
     def reserve(self) -> None:
         """Room for the record, so that a full disk cannot keep us from saying how the run ended."""
-        fd = self.open("status.tmp", os.O_CREAT | os.O_RDWR)
         with contextlib.suppress(OSError):
-            os.posix_fallocate(fd, 0, _RESERVED_BYTES)
-        os.close(fd)
+            fd = self.open("status.tmp", os.O_CREAT | os.O_RDWR)
+            try:
+                os.posix_fallocate(fd, 0, _RESERVED_BYTES)
+            finally:
+                os.close(fd)
 
     def record(self, status: dict[str, object]) -> None:
         """Durably. Where there is no room after all it waits for some: the run stays unfinished rather than being lost."""
@@ -86,31 +88,28 @@ class Folder:
 
 
 class Log:
-    """Output in two files: when the newer is full it becomes the older, and what was the older goes."""
+    """Output in two files: when the newer is full it becomes the older, and what was the older goes. A full disk costs output, never the run."""
 
     def __init__(self, folder: Folder, bytes_max: int) -> None:
         self._folder = folder
-        self._file_bytes_max = max(bytes_max // 2, 1)
+        self._file_bytes_max = bytes_max // 2
         self._fd = -1
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """A full disk costs output, never the run."""
         view = memoryview(data)
-        while view:
-            if self._fd < 0 or self._size >= self._file_bytes_max:
-                self._turn()
-            part = view[: self._file_bytes_max - self._size]
-            try:
-                written = os.write(self._fd, part)
-            except OSError:
-                return
-            self._size += written
-            view = view[written:]
+        with contextlib.suppress(OSError):
+            while view and self._file_bytes_max:
+                if self._fd < 0 or self._size >= self._file_bytes_max:
+                    self._turn()
+                written = os.write(self._fd, view[: self._file_bytes_max - self._size])
+                self._size += written
+                view = view[written:]
 
     def _turn(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
+            self._fd = -1
             os.rename("log.0", "log.1", src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
         self._fd = self._folder.open("log.0", os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND)
         self._size = 0

@@ -15,8 +15,17 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """For runs that do not say."""
 HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """What asks a shim to stop its payload."""
-_SIGNALS_BACK = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, *HANDLED)
-"""What a shim or Python itself ignores or handles, and a payload must not inherit."""
+_SIGNALS_BACK = (
+    *HANDLED,
+    signal.SIGQUIT,
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGCHLD,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+)
+"""What a shim, Python or whoever started the node ignores or handles, and a payload must not inherit."""
 
 
 class CannotStart(Exception):

@@ -14,7 +14,7 @@ import time
 
 LINUX = sys.platform == "linux"
 _LIBC = ctypes.CDLL(None) if LINUX else None
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -92,6 +92,12 @@ def adopt_orphans() -> None:
     """From now on every process below us whose parent dies is our child: nothing that a payload starts can slip away."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def be_called(name: str) -> None:
+    """In `ps` and `top`."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def die_with(parent: int) -> None:

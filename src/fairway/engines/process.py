@@ -14,11 +14,11 @@ import os
 import signal
 import socket
 import zlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from fairway.engines import logs, procs, runs
 from fairway.engines.cgroups import Cgroups, detect
@@ -32,6 +32,7 @@ RESCAN_S = 5.0
 _TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
 _SOCKET = "node.sock"
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -55,6 +56,47 @@ class _Watcher:
         self.wake.set()
 
 
+class _Batches(Generic[T]):
+    """Work for the disk, done together: what queued up while the last batch was written is the next. Each key is in it once."""
+
+    def __init__(self, work: Callable[[Sequence[T]], Coroutine[None, None, None]]) -> None:
+        self._work = work
+        self._waiting: dict[str, tuple[T, asyncio.Future[None]]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def get(self, key: str) -> asyncio.Future[None] | None:
+        found = self._waiting.get(key)
+        return found[1] if found else None
+
+    def add(self, key: str, item: T) -> asyncio.Future[None]:
+        done = asyncio.get_running_loop().create_future()
+        self._waiting[key] = (item, done)
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        return done
+
+    async def finish(self) -> None:
+        if self._task is not None:
+            await self._task
+
+    async def _run(self) -> None:
+        while self._waiting:
+            batch = dict(self._waiting)
+            try:
+                await self._work([item for item, _ in batch.values()])
+                problem = None
+            except OSError as error:
+                problem = error
+            for key, (_, done) in batch.items():
+                del self._waiting[key]
+                if problem is None:
+                    done.set_result(None)
+                else:
+                    # Its own for each: several may wait, and each adds where it was raised.
+                    done.set_exception(OSError(problem.errno, problem.strerror, key))
+        self._task = None
+
+
 class ProcessEngine:
     """One per folder. Use it as a context, or call open and close."""
 
@@ -67,8 +109,8 @@ class ProcessEngine:
         self._watchers: set[_Watcher] = set()
         self._cgroups = Cgroups()
         self._disk = ThreadDisk("engine")
-        self._starts: dict[str, tuple[RunSpec, asyncio.Future[None]]] = {}
-        self._writing: asyncio.Task[None] | None = None
+        self._starts = _Batches[RunSpec](self._write)
+        self._forgets = _Batches[str](self._remove)
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: socket.socket | None = None
         self._zygotes: Zygotes | None = None
@@ -98,8 +140,8 @@ class ProcessEngine:
 
     async def close(self) -> None:
         """Runs go on without us."""
-        if self._writing is not None:
-            await self._writing
+        await self._starts.finish()
+        await self._forgets.finish()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -138,19 +180,14 @@ class ProcessEngine:
         checked_id(run.id)
         if run.id in self._runs:
             return
-        if run.id not in self._starts:
-            _check(run)
-            self._starts[run.id] = (run, asyncio.get_running_loop().create_future())
-        _, remembered = self._starts[run.id]
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
-        await asyncio.shield(remembered)
+        _check(run)
+        await asyncio.shield(self._starts.get(run.id) or self._starts.add(run.id, run))
 
     async def stop(self, run_id: str, grace_seconds: float) -> None:
         checked_id(run_id)
-        if run_id in self._starts:
+        if (starting := self._starts.get(run_id)) is not None:
             with contextlib.suppress(OSError):
-                await asyncio.shield(self._starts[run_id][1])
+                await asyncio.shield(starting)
         run = self._runs.get(run_id)
         if run is None or run.status.final:
             return
@@ -197,7 +234,7 @@ class ProcessEngine:
         if not run.status.final:
             raise BadRun(f"run {run_id} is {run.status.state}: stop it, and forget it once it ended")
         del self._runs[run_id]
-        await self._disk.run(lambda: self._folders.remove([run_id]))
+        await asyncio.shield(self._forgets.add(run_id, run_id))
 
     async def status(self, run_id: str) -> RunStatus:
         return self._known(run_id).status
@@ -219,31 +256,17 @@ class ProcessEngine:
 
     # Starting
 
-    async def _write(self) -> None:
-        """What queued up while the last batch was written is the next batch."""
-        try:
-            while self._starts:
-                batch = dict(self._starts)
-                specs = [(run, self._spec(run)) for run, _ in batch.values()]
-                try:
-                    await self._disk.run(lambda specs=specs: self._folders.write(specs))  # type: ignore[misc]
-                except OSError as error:
-                    self._refuse(batch, error)
-                    continue
-                for run_id, (_, remembered) in batch.items():
-                    del self._starts[run_id]
-                    self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
-                    self._publish(run_id)
-                    if self._zygotes is not None:
-                        self._zygotes.ask(run_id)
-                    remembered.set_result(None)
-        finally:
-            self._writing = None
+    async def _write(self, batch: Sequence[RunSpec]) -> None:
+        specs = [(run.id, self._spec(run)) for run in batch]
+        await self._disk.run(lambda: self._folders.write(specs))
+        for run in batch:
+            self._runs[run.id] = _Run(RunStatus(run.id, RunState.STARTING))
+            self._publish(run.id)
+            if self._zygotes is not None:
+                self._zygotes.ask(run.id)
 
-    def _refuse(self, batch: dict[str, tuple[RunSpec, asyncio.Future[None]]], error: OSError) -> None:
-        for run_id, (_, remembered) in batch.items():
-            del self._starts[run_id]
-            remembered.set_exception(OSError(error.errno, f"cannot remember run {run_id}: {error.strerror}"))
+    async def _remove(self, batch: Sequence[str]) -> None:
+        await self._disk.run(lambda: self._folders.remove(batch))
 
     def _spec(self, run: RunSpec) -> dict[str, object]:
         spec: dict[str, object] = {
@@ -366,8 +389,8 @@ class ProcessEngine:
             watcher.changed[run_id] = None
             watcher.wake.set()
 
-    def _spawn(self, work: object) -> None:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

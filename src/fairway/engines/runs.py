@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from fairway.engines import procs
-from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.engine import RunState, RunStatus
 from fairway.engines.folder import Folder
 from fairway.engines.group import Group
 from fairway.engines.machine import BOOT_ID, boot_clock, reach
@@ -106,12 +106,12 @@ class Runs:
             return None
         return spec
 
-    def write(self, specs: Sequence[tuple[RunSpec, dict[str, object]]]) -> None:
+    def write(self, specs: Sequence[tuple[str, dict[str, object]]]) -> None:
         """Durably, all of them: first written, then synced, so that the disk can take them together."""
         opened: list[int] = []
         try:
-            for run, spec in specs:
-                folder = self.folder / run.id
+            for run_id, spec in specs:
+                folder = self.folder / run_id
                 folder.mkdir(mode=0o700, exist_ok=True)
                 reach("engine-made-folder")
                 fd = os.open(folder / "spec", os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)

@@ -34,6 +34,7 @@ from fairway.engines.machine import (
     BOOT_ID,
     LINUX,
     adopt_orphans,
+    be_called,
     boot_clock,
     descendants,
     reach,
@@ -69,7 +70,7 @@ class Shim:
         self._spec = spec
         self._id = str(spec["id"])
         self._group = Group(spec.get("cgroup"))
-        self._log = Log(folder, _integer(spec.get("log_bytes")) or _LOG_BYTES)
+        self._log = Log(folder, _integer(spec.get("log_bytes", _LOG_BYTES)))
         self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
         self._output = -1
@@ -384,6 +385,7 @@ def _strings(value: object) -> dict[str, str]:
 
 
 def main(path: str) -> int:
+    be_called("fairway-shim")
     try:
         folder = Folder(path)
         spec = folder.read("spec")
