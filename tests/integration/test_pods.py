@@ -370,3 +370,27 @@ async def test_words_that_are_attacks_on_a_shell_are_just_words(tmp_path: Path) 
             await here.run(f"p{number}", "printf", "%s", word.replace("$", "$$"))
             await here.ended(f"p{number}")
             assert await here.output(f"p{number}") == word
+
+
+@asynchronous
+async def test_a_pod_put_on_a_full_node_by_hand_is_turned_away(tmp_path: Path) -> None:
+    async with cluster(tmp_path, cpu="1") as here:
+        wants = {"resources": {"requests": {"cpu": "600m"}}}
+        await here.run("first", "sleep", "300", container=wants, nodeName="here")
+        await here.running("first")
+        await here.run("second", "true", container=wants, nodeName="here")
+        status = (await here.ended("second"))["status"]
+        assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
+        assert status["message"].endswith("cpu, requested: 600, used: 600, capacity: 1000")
+        await here.client.delete(PODS, "first", "default", Deletion(grace_seconds=0))
+        await here.engine_is_empty()
+
+
+@asynchronous
+async def test_a_pod_of_a_node_that_is_gone_is_failed_and_removed(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("fairway.control.pods.binder.STRANDED_SECONDS", 0.05)
+    async with cluster(tmp_path) as here:
+        leaving = asyncio.ensure_future(here.gone("p"))
+        await asyncio.sleep(0)
+        await here.run("p", "true", nodeName="elsewhere")
+        await leaving
