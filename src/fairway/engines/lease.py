@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from fairway.engines.shim import boot_clock, boot_id
+from fairway.engines.machine import BOOT_ID, boot_clock
 
 
 def renew(path: Path, valid_s: float) -> float:
@@ -14,6 +14,6 @@ def renew(path: Path, valid_s: float) -> float:
     until = boot_clock() + valid_s
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     # Not synced: a lease does not outlive the boot in which it was given.
-    draft.write_text(json.dumps({"boot": boot_id(), "until": until}), encoding="utf-8")
+    draft.write_text(json.dumps({"boot": BOOT_ID, "until": until}), encoding="utf-8")
     draft.replace(path)
     return until

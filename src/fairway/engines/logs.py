@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 _CHUNK_BYTES = 1 << 16
-_LOOK_AGAIN_S = 0.1
+_LOOK_AGAIN_S = 0.05
 
 
 class Reader:

@@ -14,23 +14,25 @@ import os
 import signal
 import socket
 import zlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from fairway.engines import logs, procs, runs
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
-from fairway.engines.shim import reach, start_ticks
 from fairway.engines.zygotes import Zygotes, reachable
 from fairway.runtime.disk import ThreadDisk
 
 RESCAN_S = 5.0
+_TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
 _SOCKET = "node.sock"
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class _Run:
     claimed: bool = False
     shim: Claim | None = None
     settling: bool = False
+    tries: int = 0
     end: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -51,6 +54,47 @@ class _Watcher:
         self.changed = dict.fromkeys(ids)
         self.wake = asyncio.Event()
         self.wake.set()
+
+
+class _Batches(Generic[T]):
+    """Work for the disk, done together: what queued up while the last batch was written is the next. Each key is in it once."""
+
+    def __init__(self, work: Callable[[Sequence[T]], Coroutine[None, None, None]]) -> None:
+        self._work = work
+        self._waiting: dict[str, tuple[T, asyncio.Future[None]]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def get(self, key: str) -> asyncio.Future[None] | None:
+        found = self._waiting.get(key)
+        return found[1] if found else None
+
+    def add(self, key: str, item: T) -> asyncio.Future[None]:
+        done = asyncio.get_running_loop().create_future()
+        self._waiting[key] = (item, done)
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        return done
+
+    async def finish(self) -> None:
+        if self._task is not None:
+            await self._task
+
+    async def _run(self) -> None:
+        while self._waiting:
+            batch = dict(self._waiting)
+            try:
+                await self._work([item for item, _ in batch.values()])
+                problem = None
+            except OSError as error:
+                problem = error
+            for key, (_, done) in batch.items():
+                del self._waiting[key]
+                if problem is None:
+                    done.set_result(None)
+                else:
+                    # Its own for each: several may wait, and each adds where it was raised.
+                    done.set_exception(OSError(problem.errno, problem.strerror, key))
+        self._task = None
 
 
 class ProcessEngine:
@@ -65,8 +109,8 @@ class ProcessEngine:
         self._watchers: set[_Watcher] = set()
         self._cgroups = Cgroups()
         self._disk = ThreadDisk("engine")
-        self._starts: dict[str, tuple[RunSpec, asyncio.Future[None]]] = {}
-        self._writing: asyncio.Task[None] | None = None
+        self._starts = _Batches[RunSpec](self._write)
+        self._forgets = _Batches[str](self._remove)
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: socket.socket | None = None
         self._zygotes: Zygotes | None = None
@@ -84,8 +128,7 @@ class ProcessEngine:
         """Finds out what became of every run, and goes on with those that nobody has claimed."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._use_cgroups:
-            name = f"fairway-{zlib.crc32(os.fsencode(self.folder)):08x}"
-            self._cgroups = await self._disk.run(lambda: detect(name))
+            self._cgroups = await self._disk.run(lambda: detect(self.cgroup_name))
         self._listen()
         for run_id in await self._disk.run(self._folders.open):
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
@@ -97,8 +140,8 @@ class ProcessEngine:
 
     async def close(self) -> None:
         """Runs go on without us."""
-        if self._writing is not None:
-            await self._writing
+        await self._starts.finish()
+        await self._forgets.finish()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -118,6 +161,15 @@ class ProcessEngine:
         await self._zygotes.ready()
 
     @property
+    def cgroup_name(self) -> str:
+        """Of the group above those of our runs; each folder on a machine has its own."""
+        return f"fairway-{zlib.crc32(os.fsencode(self.folder)):08x}"
+
+    @property
+    def zygote_pid(self) -> int:
+        return self._zygotes.pid if self._zygotes is not None else 0
+
+    @property
     def controllers(self) -> frozenset[str]:
         """What limits the kernel itself enforces here."""
         return self._cgroups.controllers
@@ -128,19 +180,14 @@ class ProcessEngine:
         checked_id(run.id)
         if run.id in self._runs:
             return
-        if run.id not in self._starts:
-            _check(run)
-            self._starts[run.id] = (run, asyncio.get_running_loop().create_future())
-        _, remembered = self._starts[run.id]
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
-        await asyncio.shield(remembered)
+        _check(run)
+        await asyncio.shield(self._starts.get(run.id) or self._starts.add(run.id, run))
 
     async def stop(self, run_id: str, grace_seconds: float) -> None:
         checked_id(run_id)
-        if run_id in self._starts:
+        if (starting := self._starts.get(run_id)) is not None:
             with contextlib.suppress(OSError):
-                await asyncio.shield(self._starts[run_id][1])
+                await asyncio.shield(starting)
         run = self._runs.get(run_id)
         if run is None or run.status.final:
             return
@@ -187,7 +234,7 @@ class ProcessEngine:
         if not run.status.final:
             raise BadRun(f"run {run_id} is {run.status.state}: stop it, and forget it once it ended")
         del self._runs[run_id]
-        await self._disk.run(lambda: self._folders.remove([run_id]))
+        await asyncio.shield(self._forgets.add(run_id, run_id))
 
     async def status(self, run_id: str) -> RunStatus:
         return self._known(run_id).status
@@ -209,31 +256,17 @@ class ProcessEngine:
 
     # Starting
 
-    async def _write(self) -> None:
-        """What queued up while the last batch was written is the next batch."""
-        try:
-            while self._starts:
-                batch = dict(self._starts)
-                specs = [(run, self._spec(run)) for run, _ in batch.values()]
-                try:
-                    await self._disk.run(lambda specs=specs: self._folders.write(specs))  # type: ignore[misc]
-                except OSError as error:
-                    self._refuse(batch, error)
-                    continue
-                for run_id, (_, remembered) in batch.items():
-                    del self._starts[run_id]
-                    self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
-                    self._publish(run_id)
-                    if self._zygotes is not None:
-                        self._zygotes.ask(run_id)
-                    remembered.set_result(None)
-        finally:
-            self._writing = None
+    async def _write(self, batch: Sequence[RunSpec]) -> None:
+        specs = [(run.id, self._spec(run)) for run in batch]
+        await self._disk.run(lambda: self._folders.write(specs))
+        for run in batch:
+            self._runs[run.id] = _Run(RunStatus(run.id, RunState.STARTING))
+            self._publish(run.id)
+            if self._zygotes is not None:
+                self._zygotes.ask(run.id)
 
-    def _refuse(self, batch: dict[str, tuple[RunSpec, asyncio.Future[None]]], error: OSError) -> None:
-        for run_id, (_, remembered) in batch.items():
-            del self._starts[run_id]
-            remembered.set_exception(OSError(error.errno, f"cannot remember run {run_id}: {error.strerror}"))
+    async def _remove(self, batch: Sequence[str]) -> None:
+        await self._disk.run(lambda: self._folders.remove(batch))
 
     def _spec(self, run: RunSpec) -> dict[str, object]:
         spec: dict[str, object] = {
@@ -284,12 +317,25 @@ class ProcessEngine:
         """A shim died: with its claim the run is lost, before it somebody else may try."""
         if run_id in self._runs:
             self._look(run_id)
+            self._try_again(run_id, "the process that was to run it ended before it could claim it")
 
     def _cannot(self, run_id: str, number: int) -> None:
+        if run_id in self._runs:
+            self._try_again(run_id, f"cannot start a process: {os.strerror(number)}")
+
+    def _try_again(self, run_id: str, why: str) -> None:
+        run = self._runs[run_id]
+        if run.claimed or run.status.final:
+            return
+        self._update(run_id, run, replace(run.status, message=f"{why}; trying again"))
+        delay_s = min(_TRY_AGAIN_S * 2**run.tries, self._rescan_s)
+        run.tries += 1
+        asyncio.get_running_loop().call_later(delay_s, self._ask_if_unclaimed, run_id)
+
+    def _ask_if_unclaimed(self, run_id: str) -> None:
         run = self._runs.get(run_id)
-        if run is not None and not run.claimed:
-            run.status = replace(run.status, message=f"cannot start a process: {os.strerror(number)}; trying again")
-            self._publish(run_id)
+        if run is not None and not run.claimed and not run.status.final and self._zygotes is not None:
+            self._zygotes.ask(run_id)
 
     async def _rescan(self) -> None:
         """For what nobody told us: a node that was stopped, a datagram that found no room."""
@@ -303,9 +349,7 @@ class ProcessEngine:
                 for run_id, look in looks:
                     self._take(run_id, look)
             for run_id in waited:
-                run = self._runs.get(run_id)
-                if run is not None and not run.claimed and self._zygotes is not None:
-                    self._zygotes.ask(run_id)
+                self._ask_if_unclaimed(run_id)
 
     def _look(self, run_id: str) -> None:
         self._take(run_id, self._folders.look(run_id))
@@ -314,7 +358,8 @@ class ProcessEngine:
         run = self._runs.get(run_id)
         if run is None or run.status.final:
             return
-        run.claimed, run.shim = look.claimed, look.shim
+        # A look may be older than what we heard since: a claim never goes away.
+        run.claimed, run.shim = run.claimed or look.claimed, look.shim or run.shim
         if look.orphaned:
             if not run.settling:
                 run.settling = True
@@ -331,7 +376,8 @@ class ProcessEngine:
                 self._update(run_id, run, status)
 
     def _update(self, run_id: str, run: _Run, status: RunStatus) -> None:
-        if run.status.final or status == run.status:
+        known = run.status
+        if known.final or status == known or (known.state is RunState.RUNNING and status.state is RunState.STARTING):
             return
         run.status = status
         if status.final:
@@ -343,8 +389,8 @@ class ProcessEngine:
             watcher.changed[run_id] = None
             watcher.wake.set()
 
-    def _spawn(self, work: object) -> None:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairway.engines.shim import MARK, start_ticks
+from fairway.engines.machine import start_ticks
+from fairway.engines.shim import MARK
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")

@@ -23,8 +23,10 @@ from pathlib import Path
 import msgspec
 
 from fairway.engines import procs
-from fairway.engines.engine import RunSpec, RunState, RunStatus
-from fairway.engines.shim import Folder, Group, boot_id, reach
+from fairway.engines.engine import RunState, RunStatus
+from fairway.engines.folder import Folder
+from fairway.engines.group import Group
+from fairway.engines.machine import BOOT_ID, boot_clock, reach
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
@@ -57,6 +59,12 @@ class Payload(msgspec.Struct):
     at: float
 
 
+class Stop(msgspec.Struct):
+    """A wish to end a run: when its grace is over, on the boot's clock."""
+
+    until: float
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a run's folder tells."""
@@ -73,7 +81,7 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "runs"
         self._trash = folder / "trash"
-        self._boot = boot_id()
+        self._boot = BOOT_ID
 
     def path(self, run_id: str) -> Path:
         return self.folder / checked_id(run_id)
@@ -98,12 +106,12 @@ class Runs:
             return None
         return spec
 
-    def write(self, specs: Sequence[tuple[RunSpec, dict[str, object]]]) -> None:
+    def write(self, specs: Sequence[tuple[str, dict[str, object]]]) -> None:
         """Durably, all of them: first written, then synced, so that the disk can take them together."""
         opened: list[int] = []
         try:
-            for run, spec in specs:
-                folder = self.folder / run.id
+            for run_id, spec in specs:
+                folder = self.folder / run_id
                 folder.mkdir(mode=0o700, exist_ok=True)
                 reach("engine-made-folder")
                 fd = os.open(folder / "spec", os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
@@ -168,6 +176,7 @@ class Runs:
             here = claim is None or claim.boot == self._boot
             if here:
                 self._end_leftovers(run_id, payload)
+            reach("engine-settling")
             status = RunStatus(
                 run_id,
                 RunState.LOST,
@@ -196,10 +205,13 @@ class Runs:
         group.remove()
 
     def ask_to_stop(self, run_id: str, grace_s: float) -> None:
-        """For the shim to find, now or when it claims the run. Not synced: no run outlives the machine."""
+        """For the shim to find, now or when it claims the run; a later wish never prolongs. Not synced: no run outlives the machine."""
         path = self.folder / run_id
+        until = boot_clock() + max(grace_s, 0.0)
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            until = min(until, msgspec.json.decode((path / "stop").read_bytes(), type=Stop).until)
         draft = path / f"stop.{os.getpid()}"
-        draft.write_bytes(msgspec.json.encode({"grace": max(grace_s, 0.0)}))
+        draft.write_bytes(msgspec.json.encode(Stop(until)))
         draft.replace(path / "stop")
 
     def remove(self, run_ids: Iterable[str]) -> None:

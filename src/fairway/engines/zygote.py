@@ -15,7 +15,6 @@ shims that were killed, and ends them.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import gc
@@ -25,27 +24,27 @@ import signal
 import socket
 import sys
 import zlib
-from pathlib import Path
 
-from fairway.engines import shim
+from fairway.engines import folder, group, launch, machine, shim
 
 SOCKET = "zygote.sock"
 LOCK = "zygote.lock"
 RUNS = "runs"
-IDLE_S = 5.0
+IDLE_S = 2.0
 """How long it waits for an engine when there is nothing to look after."""
 _LINE_BYTES_MAX = 1 << 20
 
 
 def version() -> str:
     """Of the code that a zygote has loaded: after an upgrade the engine wants another one."""
-    sources = (Path(__file__), Path(shim.__file__))
-    return f"{zlib.crc32(b''.join(path.read_bytes() for path in sources)):08x}"
+    modules = (shim, folder, group, launch, machine)
+    sources = (__file__, *(module.__file__ or "" for module in modules))
+    return f"{zlib.crc32(b''.join(machine.read_small(source) for source in sources)):08x}"
 
 
 class Zygote:
-    def __init__(self, folder: str) -> None:
-        os.chdir(folder)
+    def __init__(self, path: str) -> None:
+        os.chdir(path)
         self._folder = os.getcwd()
         self._version = version()
         self._lock = os.open(LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -61,8 +60,10 @@ class Zygote:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, f"{os.getpid()}\n".encode())
+        machine.be_called("fairway-zygote")
+        machine.adopt_orphans()
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -129,9 +130,7 @@ class Zygote:
             data = b""
         *lines, rest = (self._heard[fd] + data).split(b"\n")
         if not data or len(rest) > _LINE_BYTES_MAX:
-            self._poll.unregister(fd)
-            del self._engines[fd], self._heard[fd]
-            engine.close()
+            self._leave(fd)
         else:
             self._heard[fd] = rest
         for line in lines:
@@ -140,15 +139,24 @@ class Zygote:
             elif line == b"retire":
                 self._retire()
 
+    def _leave(self, fd: int) -> None:
+        self._poll.unregister(fd)
+        self._engines.pop(fd).close()
+        del self._heard[fd]
+
     def _retire(self) -> None:
         if self._listener is not None:
             self._poll.unregister(self._listener.fileno())
             self._listener.close()
             self._listener = None
             os.close(self._lock)
+        for fd in list(self._engines):
+            self._leave(fd)
 
     def _start(self, engine: socket.socket, run: str) -> None:
-        shim.reach("zygote-asked")
+        machine.reach("zygote-asked")
+        if os.path.exists(f"{RUNS}/{run}/claim"):
+            return
         try:
             pid = os.fork()
         except OSError as error:
@@ -157,7 +165,7 @@ class Zygote:
         if pid == 0:
             self._become_shim(run)
         self._shims[pid] = run
-        shim.reach("zygote-forked")
+        machine.reach("zygote-forked")
 
     def _become_shim(self, run: str) -> None:
         """Never returns. Nothing of the zygote stays open: above all not its lock, which would outlive it here."""
@@ -204,10 +212,10 @@ class Zygote:
 
     def _end_strays(self) -> None:
         """Children that we did not fork are what killed shims left behind."""
-        ours = shim.children(os.getpid())
+        ours = machine.children(os.getpid())
         for stray in ours:
             if stray not in self._shims:
-                for pid in (*shim.descendants(stray), stray):
+                for pid in (*machine.descendants(stray), stray):
                     with contextlib.suppress(ProcessLookupError, PermissionError):
                         os.kill(pid, signal.SIGKILL)
 
@@ -217,5 +225,5 @@ class Zygote:
             engine.send(line.encode() + b"\n", socket.MSG_DONTWAIT)
 
 
-def main(folder: str) -> None:
-    Zygote(folder).run()
+def main(path: str) -> None:
+    Zygote(path).run()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fairway.engines import zygote
-from fairway.engines.shim import reach
+from fairway.engines.machine import reach
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from fairway.engines.zygote import main; main(sys.argv[2])"
@@ -88,25 +88,26 @@ class Zygotes:
                 writer.close()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        while True:
-            plain = socket.socket(socket.AF_UNIX)
-            try:
-                plain.setblocking(False)
-                plain.connect(reachable(self._fd, self._folder, zygote.SOCKET))
-                reader, writer = await asyncio.open_unix_connection(sock=plain)
-            except BaseException:
-                plain.close()
-                raise
-            hello = await asyncio.wait_for(reader.readuntil(), _HELLO_S)
-            word, version, pid = hello.split()
-            if word == b"hello" and version.decode() == zygote.version():
-                self.pid = int(pid)
-                return reader, writer
-            # It was started by an older program: it looks after what it started, and a new one takes its place.
-            writer.write(b"retire\n")
-            await reader.read()
+        plain = socket.socket(socket.AF_UNIX)
+        try:
+            plain.setblocking(False)
+            plain.connect(reachable(self._fd, self._folder, zygote.SOCKET))
+            reader, writer = await asyncio.open_unix_connection(sock=plain)
+        except BaseException:
+            plain.close()
+            raise
+        try:
+            word, version, pid = (await asyncio.wait_for(reader.readuntil(), _HELLO_S)).split()
+            if word != b"hello" or version.decode() != zygote.version():
+                # It was started by another program than ours: it looks after what it started, and a new one takes its place.
+                writer.write(b"retire\n")
+                await reader.read()
+                raise ConnectionError("the zygote retired")
+        except BaseException:
             writer.close()
-            raise ConnectionError("the zygote retired")
+            raise
+        self.pid = int(pid)
+        return reader, writer
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writer = writer

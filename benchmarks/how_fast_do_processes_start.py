@@ -1,0 +1,154 @@
+"""How fast do short processes start, end and leave their record?
+
+2,000 × /bin/true through the process engine: spec, claim and record durable, output kept, every exit heard of. Beside it, in the same rounds: a
+bare loop of our shim (forked, claims and records, nobody asks or listens), and a bare loop of posix_spawn (no record, no log, nothing durable).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks import probes
+from benchmarks.result import Result, Rounds, Sample
+from fairway.engines.engine import RunSpec, RunState
+from fairway.engines.process import ProcessEngine
+
+IN_FLIGHT = 16
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+SPAWN, SHIM, ENGINE = "bare posix_spawn loop", "bare shim loop", "through the engine"
+FIRST = "an idle engine, asked → known to run"
+
+BARE_SHIM = """
+import gc, os, sys
+sys.path.insert(0, sys.argv[1])
+from fairway.engines import shim
+gc.freeze(); gc.disable()
+folder, count, in_flight = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+running = 0
+for number in range(count):
+    if running == in_flight:
+        os.wait(); running -= 1
+    if os.fork() == 0:
+        os.setsid()
+        os._exit(shim.main(f"{folder}/{number}"))
+    running += 1
+while running:
+    os.wait(); running -= 1
+"""
+
+
+def run(quick: bool) -> list[Result]:
+    count = 200 if quick else 2_000
+    rounds = Rounds(
+        {
+            SPAWN: lambda: _spawned_per_second(count),
+            SHIM: lambda: _shims_per_second(count),
+            ENGINE: lambda: asyncio.run(_runs_per_second(count)),
+            FIRST: lambda: asyncio.run(_ms_to_running(10 if quick else 50)),
+        },
+        quick=quick,
+        count=3,
+    )
+    return [
+        rounds.result(SHIM, "runs/s", beside=SPAWN),
+        rounds.result(
+            ENGINE, "runs/s", beside=SHIM, aim=0.7, aim_for="ratio", note=f"{IN_FLIGHT} in flight in all three"
+        ),
+        rounds.result(FIRST, "ms", more_is_better=False, note="the median of runs asked for one after another"),
+    ]
+
+
+class _Watch:
+    """Clock, and the processor time of the machine's processes that we started and waited for, and our own."""
+
+    def __init__(self) -> None:
+        self._clock, self._cpu = time.perf_counter(), _cpu_s()
+
+    def per_second(self, count: int) -> Sample:
+        cpu_s = _cpu_s() - self._cpu
+        return Sample(count / (time.perf_counter() - self._clock), cpu_s / count * 1e6)
+
+
+def _cpu_s() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _spawned_per_second(count: int) -> Sample:
+    watch, running = _Watch(), 0
+    for _ in range(count):
+        if running == IN_FLIGHT:
+            os.wait()
+            running -= 1
+        os.posix_spawn("/bin/true", ["true"], {})
+        running += 1
+    while running:
+        os.wait()
+        running -= 1
+    return watch.per_second(count)
+
+
+def _shims_per_second(count: int) -> Sample:
+    with probes.folder() as folder:
+        for number in range(count):
+            (folder / str(number)).mkdir()
+            (folder / str(number) / "spec").write_text(json.dumps({"id": str(number), "argv": ["/bin/true"]}))
+        command = [sys.executable, "-I", "-S", "-c", BARE_SHIM, str(SOURCE), str(folder), str(count), str(IN_FLIGHT)]
+        watch = _Watch()
+        subprocess.run(command, check=True)
+        sample = watch.per_second(count)
+        ended = sum((folder / str(number) / "status").exists() for number in range(count))
+        assert ended == count, f"{count - ended} of {count} shims left no record"
+        return sample
+
+
+async def _runs_per_second(count: int) -> Sample:
+    with probes.folder() as folder:
+        async with ProcessEngine(folder) as engine:
+            await engine.ready()
+            room = asyncio.Semaphore(IN_FLIGHT)
+            watch = _Watch()
+
+            async def ask(number: int) -> None:
+                await engine.start(RunSpec(f"run-{number}", ("/bin/true",)))
+
+            async def feed() -> None:
+                asked = []
+                for number in range(count):
+                    await room.acquire()
+                    asked.append(asyncio.create_task(ask(number)))
+                await asyncio.gather(*asked)
+
+            feeding, left = asyncio.create_task(feed()), count
+            async for status in engine.watch():
+                if status.final:
+                    assert status.exit_code == 0, status
+                    room.release()
+                    left -= 1
+                    if not left:
+                        break
+            await feeding
+            return Sample(watch.per_second(count).value)
+
+
+async def _ms_to_running(count: int) -> float:
+    with probes.folder() as folder:
+        async with ProcessEngine(folder) as engine:
+            await engine.ready()
+            heard = engine.watch()
+            waits = []
+            for number in range(count):
+                start = time.perf_counter()
+                await engine.start(RunSpec(f"run-{number}", ("/bin/sleep", "0.02")))
+                async for status in heard:
+                    if status.state is RunState.RUNNING or (status.final and len(waits) == number):
+                        waits.append(time.perf_counter() - start)
+                    if status.final:
+                        break
+            return sorted(waits)[len(waits) // 2] * 1000

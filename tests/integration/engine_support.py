@@ -1,0 +1,87 @@
+"""Real engines for tests, and a way to be sure that nothing of them is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from fairway.engines.engine import RunState, RunStatus
+from fairway.engines.machine import read_small
+from fairway.engines.process import ProcessEngine
+from fairway.runtime import process
+
+PATIENCE_S = 30.0
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+@contextlib.asynccontextmanager
+async def engine_in(folder: Path, *, use_cgroups: bool = True, rescan_s: float = 5.0) -> AsyncIterator[ProcessEngine]:
+    """An engine whose zygote does not outlive the test, and which must leave no process and no cgroup."""
+    engine = ProcessEngine(folder, use_cgroups=use_cgroups, rescan_s=rescan_s)
+    async with engine:
+        await asyncio.wait_for(engine.ready(), PATIENCE_S)
+        yield engine
+    end_zygote(folder)
+    assert processes_of(folder) == []
+    assert cgroups_of(engine) == []
+
+
+def end_zygote(folder: Path) -> None:
+    """The one that holds the folder's lock, and none of the shims that it forked."""
+    with contextlib.suppress(OSError, ValueError):
+        pid = int((folder / "zygote.lock").read_text())
+        if os.fsencode(folder.resolve()) in read_small(f"/proc/{pid}/cmdline").split(b"\0"):
+            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Every process that was started for a run in the folder and still lives."""
+    found = []
+    mark = f"FAIRWAY_RUN={folder.resolve()}/".encode()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                if mark in read_small(f"/proc/{name}/environ"):
+                    found.append(read_small(f"/proc/{name}/cmdline").replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+def cgroups_of(engine: ProcessEngine) -> list[Path]:
+    return [path for path in CGROUPS.rglob("fairway-*") if path.name == engine.cgroup_name]
+
+
+async def final(engine: ProcessEngine, *ids: str) -> list[RunStatus]:
+    """How the runs ended, once they did."""
+    return [await reached(engine, run_id) for run_id in ids]
+
+
+async def reached(engine: ProcessEngine, run_id: str, *states: RunState) -> RunStatus:
+    async with asyncio.timeout(PATIENCE_S):
+        async with contextlib.aclosing(engine.watch()) as changes:
+            async for status in changes:
+                if status.id == run_id and (status.state in states if states else status.final):
+                    return status
+    raise AssertionError("a watch never ends")
+
+
+async def output(engine: ProcessEngine, run_id: str, *, follow: bool = False, tail_lines: int | None = None) -> bytes:
+    async with asyncio.timeout(PATIENCE_S):
+        return b"".join([piece async for piece in engine.logs(run_id, follow=follow, tail_lines=tail_lines)])
+
+
+async def seen(path: Path) -> None:
+    """Until a payload made the file. It has no other way to tell us."""
+    assert await asyncio.to_thread(process.wait_until, path.exists, PATIENCE_S), f"waited in vain for {path.name}"
+
+
+def alive(pid: int) -> bool:
+    try:
+        return read_small(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False

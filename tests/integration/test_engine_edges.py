@@ -1,0 +1,160 @@
+"""The process engine where the machine is unkind: a full disk, a clock that jumps, no cgroups, no zygote at all, another event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvloop
+from tests.integration.engine_support import PATIENCE_S, engine_in, final, output
+from tests.integration.support import ROOT, asynchronous
+
+from fairway.engines import shim
+from fairway.engines.engine import Limits, RunSpec, RunState
+from fairway.engines.process import ProcessEngine
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(path)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("may not mount a disk here")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+@asynchronous
+async def test_a_run_that_fills_the_disk_is_recorded_all_the_same(small_disk: Path) -> None:
+    async with engine_in(small_disk) as engine:
+        script = "dd if=/dev/zero of=big bs=4k 2>/dev/null; yes | head -c 300000; exit 6"
+        await engine.start(RunSpec("full", ("/bin/sh", "-c", script)))
+        [status] = await final(engine, "full")
+        assert (status.state, status.exit_code) == (RunState.EXITED, 6)
+        with pytest.raises(OSError, match="No space left"):
+            await engine.start(RunSpec("more", ("true",), env={"LONG": "x" * 100_000}))
+        await engine.forget("full")
+        await engine.start(RunSpec("more", ("true",)))
+        assert [status.exit_code for status in await final(engine, "more")] == [0]
+
+
+def written_run(folder: Path, **spec: object) -> Path:
+    folder.mkdir()
+    (folder / "spec").write_text(json.dumps({"id": folder.name, **spec}))
+    return folder
+
+
+def test_the_shim_is_a_program_of_its_own_for_other_engines(tmp_path: Path) -> None:
+    run = written_run(tmp_path / "alone", argv=["/bin/sh", "-c", "echo hello; exit 3"])
+    program = [sys.executable, "-I", "-S", shim.__file__, str(run)]
+    assert subprocess.run(program, check=False, timeout=PATIENCE_S, env={}).returncode == shim.DONE
+    assert json.loads((run / "status").read_text())["exit_code"] == 3
+    assert (run / "log.0").read_bytes() == b"hello\n"
+    assert subprocess.run(program, check=False, timeout=PATIENCE_S).returncode == shim.CLAIMED_BEFORE
+    assert (run / "log.0").read_bytes() == b"hello\n"
+    assert (
+        subprocess.run([*program[:-1], str(tmp_path / "no")], check=False, capture_output=True).returncode
+        == shim.UNABLE
+    )
+
+
+def test_many_shims_for_one_run_start_it_once(tmp_path: Path) -> None:
+    run = written_run(tmp_path / "race", argv=["/bin/sh", "-c", f"echo x >> {tmp_path}/ran"])
+    program = [sys.executable, "-I", "-S", shim.__file__, str(run)]
+    racers = [subprocess.Popen(program) for _ in range(6)]
+    codes = sorted(racer.wait(PATIENCE_S) for racer in racers)
+    assert codes == [shim.DONE] + [shim.CLAIMED_BEFORE] * 5
+    assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_a_clock_that_jumps_back_does_not_make_a_run_end_before_it_began(tmp_path: Path) -> None:
+    run = written_run(tmp_path / "jump", argv=["true"])
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import time; moments = iter(range(1000000, 0, -3600)); time.time = lambda: float(next(moments))\n"
+        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2]))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(run)]
+    assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == shim.DONE
+    status = json.loads((run / "status").read_text())
+    assert 0 <= status["finished_at"] - status["started_at"] < PATIENCE_S
+
+
+def test_it_works_on_the_event_loop_that_servers_use(tmp_path: Path) -> None:
+    async def use() -> None:
+        async with engine_in(tmp_path) as engine:
+            await engine.start(RunSpec("a", ("/bin/sh", "-c", "echo hi; exit 2"), limits=Limits(memory_bytes=64 << 20)))
+            assert await output(engine, "a", follow=True) == b"hi\n"
+            assert [status.exit_code for status in await final(engine, "a")] == [2]
+
+    uvloop.run(use())
+
+
+@asynchronous
+async def test_half_of_what_a_killed_engine_wrote_is_cleared_away_and_can_be_written_again(tmp_path: Path) -> None:
+    torn = tmp_path / "runs" / "torn"
+    torn.mkdir(parents=True)
+    (torn / "spec").write_text('{"id": "to')
+    (tmp_path / "runs" / "empty").mkdir()
+    (tmp_path / "trash" / "old" / "work").mkdir(parents=True)
+    async with engine_in(tmp_path) as engine:
+        assert await engine.list() == []
+        assert os.listdir(tmp_path / "runs") == os.listdir(tmp_path / "trash") == []
+        await engine.start(RunSpec("torn", ("true",)))
+        assert [status.exit_code for status in await final(engine, "torn")] == [0]
+
+
+@asynchronous
+async def test_a_slow_watcher_sees_the_latest_state_of_each_run_and_a_new_one_sees_all(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine, contextlib.aclosing(engine.watch()) as slow:
+        ids = [f"r{number}" for number in range(10)]
+        await engine.start(RunSpec("r0", ("true",)))
+        assert (await anext(slow)).id == "r0"
+        for run_id in ids:
+            await engine.start(RunSpec(run_id, ("true",)))
+        await final(engine, *ids)
+        heard = [await anext(slow) for _ in ids]
+        assert all(status.final for status in heard)
+        assert sorted(status.id for status in heard) == ids
+        async with contextlib.aclosing(engine.watch()) as fresh:
+            assert sorted([(await anext(fresh)).id for _ in ids]) == ids
+
+
+@asynchronous
+async def test_news_that_found_no_listener_is_found_by_looking(tmp_path: Path) -> None:
+    async with engine_in(tmp_path, rescan_s=0.05) as engine:
+        # Nobody reads the socket any more: datagrams pile up, and shims do not wait for us.
+        assert engine._socket is not None
+        asyncio.get_running_loop().remove_reader(engine._socket)
+        ids = [f"r{number}" for number in range(15)]
+        for run_id in ids:
+            await engine.start(RunSpec(run_id, ("true",)))
+        assert [status.exit_code for status in await final(engine, *ids)] == [0] * 15
+
+
+@asynchronous
+async def test_where_processes_cannot_be_started_runs_wait(tmp_path: Path) -> None:
+    engine = ProcessEngine(tmp_path, use_cgroups=False, rescan_s=0.1)
+    real = sys.executable
+    sys.executable = "/no/such/python"
+    try:
+        async with engine:
+            await engine.start(RunSpec("w", ("true",)))
+            assert [status.state for status in await engine.list()] == [RunState.STARTING]
+    finally:
+        sys.executable = real
+    async with engine_in(tmp_path) as again:
+        assert [status.exit_code for status in await final(again, "w")] == [0]

@@ -1,0 +1,288 @@
+"""Whatever is killed, at whatever moment: each run runs once or is known to be lost, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.engine_support import (
+    PATIENCE_S,
+    alive,
+    cgroups_of,
+    end_zygote,
+    engine_in,
+    final,
+    output,
+    processes_of,
+    reached,
+    seen,
+)
+from tests.integration.support import ROOT, asynchronous
+
+from fairway.engines import zygotes
+from fairway.engines.engine import Limits, RunSpec, RunState
+from fairway.engines.process import ProcessEngine
+from fairway.runtime import process
+
+ENGINE_POINTS = ("engine-made-folder", "engine-wrote-spec", "engine-asked", "engine-wished-stop", "engine-forgetting")
+ZYGOTE_POINTS = ("zygote-asked", "zygote-forked")
+SHIM_POINTS_BEFORE_THE_CLAIM = ("shim-drafted",)
+SHIM_POINTS_OF_NO_RETURN = ("shim-claimed", "shim-started", "shim-recording")
+SHIM_POINTS_AFTER_THE_RECORD = ("shim-recorded",)
+
+
+class Node:
+    """An engine in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "engine"
+        self.ran = folder / "ran"
+        self.ran.mkdir()
+        self._runs = folder / "runs.jsonl"
+        self._fault = folder / "fault"
+
+    def wants(self, *runs: dict[str, object]) -> None:
+        self._runs.write_text("".join(json.dumps(run) + "\n" for run in runs))
+
+    def job(self, run_id: str, exit_code: int = 0, then: str = "", **more: object) -> dict[str, object]:
+        script = f"echo x >> {self.ran}/{run_id}; {then} exit {exit_code}"
+        return {"id": run_id, "argv": ["/bin/sh", "-c", script], **more}
+
+    def start(self, fault: str = "") -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+        if fault:
+            environment["FAIRWAY_FAULT"] = f"{fault}:{self._fault}"
+        command = [sys.executable, "-m", "tests.integration.engine_node", str(self.folder), str(self._runs)]
+        return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    def run(self, fault: str = "") -> tuple[int, list[list[object]]]:
+        node = self.start(fault)
+        printed, _ = node.communicate(timeout=PATIENCE_S * 2)
+        lines: list[list[object]] = [json.loads(line) for line in printed.splitlines()]
+        end_zygote(self.folder)
+        return node.returncode, lines
+
+    @property
+    def fault_happened(self) -> bool:
+        return self._fault.exists()
+
+    def times(self, run_id: str) -> int:
+        path = self.ran / run_id
+        return len(path.read_text().split()) if path.exists() else 0
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    node = Node(tmp_path)
+    yield node
+    end_zygote(node.folder)
+    assert processes_of(node.folder) == []
+    engine = ProcessEngine(node.folder)
+    assert cgroups_of(engine) == []
+
+
+@pytest.mark.parametrize("point", ENGINE_POINTS)
+def test_an_engine_that_is_killed_goes_on_where_it_was(node: Node, point: str) -> None:
+    node.wants(
+        node.job("a", 5, forget=True), node.job("b", 6, memory=64 << 20), node.job("c", 0, "sleep 1000;", stop=True)
+    )
+    code, before = node.run(fault=point)
+    assert code == -signal.SIGKILL
+    assert node.fault_happened
+    code, after = node.run()
+    assert code == 0
+    ends = {line[0]: line[1:] for line in after}
+    assert ends["b"] == ["exited", 6, "Error"]
+    assert node.times("b") == 1
+    if point == "engine-forgetting":
+        # Forgotten before it was killed, so this is another run of that name, asked for anew.
+        assert ["a", "exited", 5, "Error"] in before
+        assert node.times("a") == 2
+    else:
+        assert ends["a"] == ["exited", 5, "Error"]
+        assert node.times("a") == 1
+    assert ends["c"][1] in (137, 143)
+    assert node.times("c") <= 1
+
+
+@pytest.mark.parametrize("point", ZYGOTE_POINTS + SHIM_POINTS_BEFORE_THE_CLAIM + SHIM_POINTS_AFTER_THE_RECORD)
+def test_a_zygote_or_shim_that_is_killed_when_nothing_depends_on_it_changes_nothing(node: Node, point: str) -> None:
+    node.wants(*(node.job(f"r{number}", number) for number in range(5)))
+    code, ends = node.run(fault=point)
+    assert code == 0
+    assert node.fault_happened
+    assert sorted(ends) == [[f"r{number}", "exited", number, "Error" if number else "Completed"] for number in range(5)]
+    assert [node.times(f"r{number}") for number in range(5)] == [1] * 5
+
+
+@pytest.mark.parametrize("memory", [None, 64 << 20], ids=["free", "limited"])
+@pytest.mark.parametrize("point", SHIM_POINTS_OF_NO_RETURN)
+def test_a_run_whose_shim_is_killed_is_lost_and_its_processes_with_it(
+    node: Node, point: str, memory: int | None
+) -> None:
+    then = "" if point == "shim-recording" else "setsid sleep 1000 & sleep 1000;"
+    node.wants(node.job("a", 0, then, memory=memory))
+    code, ends = node.run(fault=point)
+    assert code == 0
+    assert node.fault_happened
+    assert ends == [["a", "lost", None, "Lost"]]
+    assert node.times("a") <= 1
+    assert processes_of(node.folder) == []
+    node.wants(node.job("a"), node.job("b"))
+    assert sorted(node.run()[1]) == [["a", "lost", None, "Lost"], ["b", "exited", 0, "Completed"]]
+
+
+def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(node: Node) -> None:
+    node.wants(node.job("a", 0, "sleep 1000;"))
+    first = node.start()
+    assert process.wait_until(lambda: node.times("a") == 1, PATIENCE_S)
+    first.kill()
+    first.communicate()
+    claim = json.loads((node.folder / "runs" / "a" / "claim").read_text().splitlines()[0])
+    os.kill(claim["pid"], signal.SIGKILL)
+    assert process.wait_until(lambda: not alive(claim["pid"]), PATIENCE_S)
+    assert node.run(fault="engine-settling")[0] == -signal.SIGKILL
+    assert node.run()[1] == [["a", "lost", None, "Lost"]]
+
+
+def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: Node) -> None:
+    """Seeded in what it kills and when; what the machine does with that is its own."""
+    count, chance = 320, random.Random(7)
+    jobs = [
+        node.job(f"r{number}", number % 8, memory=(64 << 20) if number % 40 == 0 else None) for number in range(count)
+    ]
+    node.wants(*jobs)
+    ends: dict[object, list[object]] = {}
+    kills = 0
+    while True:
+        running = node.start()
+        wanted = chance.uniform(0.25, 0.6)
+        try:
+            printed, _ = running.communicate(timeout=wanted if kills < 12 else PATIENCE_S * 2)
+        except subprocess.TimeoutExpired:
+            if chance.random() < 0.4:
+                end_zygote(node.folder)
+            running.kill()
+            printed, _ = running.communicate()
+            kills += 1
+        for line in map(json.loads, printed.splitlines()):
+            assert ends.setdefault(line[0], line[1:]) == line[1:]
+        if running.returncode == 0:
+            break
+    assert kills >= 3
+    assert {run_id: (end[0], end[1]) for run_id, end in ends.items()} == {
+        f"r{number}": ("exited", number % 8) for number in range(count)
+    }
+    assert [node.times(f"r{number}") for number in range(count)] == [1] * count
+
+
+@asynchronous
+async def test_a_restarted_engine_adopts_what_runs_and_hears_of_what_ended_meanwhile(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    script = "echo before; while ! [ -e $0 ]; do sleep 0.01; done; echo after; exit 9"
+    async with ProcessEngine(folder) as first:
+        for name in ("meanwhile", "later"):
+            await first.start(
+                RunSpec(name, ("/bin/sh", "-c", script, str(tmp_path / name)), limits=Limits(memory_bytes=64 << 20))
+            )
+        known = [await reached(first, name, RunState.RUNNING) for name in ("meanwhile", "later")]
+    (tmp_path / "meanwhile").touch()
+    assert await asyncio.to_thread(process.wait_until, (folder / "runs" / "meanwhile" / "status").exists, PATIENCE_S)
+    async with engine_in(folder) as second:
+        assert (await second.status("meanwhile")).exit_code == 9
+        assert await second.status("later") == known[1]
+        (tmp_path / "later").touch()
+        assert await output(second, "later", follow=True) == b"before\nafter\n"
+        [status] = await final(second, "later")
+        assert status.exit_code == 9
+
+
+@asynchronous
+async def test_a_run_of_an_earlier_boot_is_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder) as engine:
+        await engine.start(RunSpec("old", ("true",)))
+        await final(engine, "old")
+    run = folder / "runs" / "old"
+    (run / "status").unlink()
+    (run / "claim").write_text('{"boot": "another", "pid": 1, "start": 1}\n{"pid": 1, "start": 1, "at": 5.0}\n')
+    async with engine_in(folder) as engine:
+        [status] = await final(engine, "old")
+        assert (status.state, status.started_at) == (RunState.LOST, 5.0)
+        assert "restarted" in status.message
+
+
+@asynchronous
+async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path: Path) -> None:
+    async with engine_in(tmp_path / "engine") as engine:
+        await engine.start(
+            RunSpec("long", ("/bin/sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 2"))
+        )
+        await reached(engine, "long", RunState.RUNNING)
+        os.kill(engine.zygote_pid, signal.SIGKILL)
+        await engine.start(RunSpec("next", ("true",)))
+        assert [status.exit_code for status in await final(engine, "next")] == [0]
+        assert (await engine.status("long")).state is RunState.RUNNING
+        (tmp_path / "go").touch()
+        assert [status.exit_code for status in await final(engine, "long")] == [2]
+
+
+@asynchronous
+async def test_when_zygote_and_shim_are_both_killed_the_engine_ends_what_is_left(tmp_path: Path) -> None:
+    async with engine_in(tmp_path / "engine", use_cgroups=False, rescan_s=0.1) as engine:
+        script = f"setsid sleep 1000 & touch {tmp_path}/up; sleep 1000"
+        await engine.start(RunSpec("x", ("/bin/sh", "-c", script)))
+        await seen(tmp_path / "up")
+        status = await reached(engine, "x", RunState.RUNNING)
+        claim = json.loads((tmp_path / "engine" / "runs" / "x" / "claim").read_text().splitlines()[0])
+        for pid in (engine.zygote_pid, claim["pid"]):
+            os.kill(pid, signal.SIGKILL)
+        assert [status.state for status in await final(engine, "x")] == [RunState.LOST]
+        assert not alive(status.pid)
+
+
+@asynchronous
+async def test_a_zygote_of_an_older_program_retires_and_its_runs_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "engine"
+    async with ProcessEngine(folder) as first:
+        await first.start(
+            RunSpec("long", ("/bin/sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 2"))
+        )
+        await reached(first, "long", RunState.RUNNING)
+        old = first.zygote_pid
+    real, asked = zygotes.zygote.version, []
+    # The first that answers seems to be of another version.
+    monkeypatch.setattr(zygotes.zygote, "version", lambda: real() if asked else asked.append(1) or "other")
+    async with engine_in(folder) as second:
+        assert second.zygote_pid != old
+        (tmp_path / "go").touch()
+        assert [status.exit_code for status in await final(second, "long")] == [2]
+        assert await asyncio.to_thread(process.wait_until, lambda: not alive(old), PATIENCE_S)
+
+
+@asynchronous
+async def test_a_zygote_holds_nothing_of_the_node_and_ends_when_nobody_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    os.set_inheritable(lock, True)
+    async with ProcessEngine(tmp_path / "engine") as engine:
+        await engine.ready()
+        zygote = engine.zygote_pid
+        held = {os.readlink(f"/proc/{zygote}/fd/{name}") for name in os.listdir(f"/proc/{zygote}/fd")}
+        assert str(tmp_path / "lock") not in held
+        assert os.getsid(zygote) == zygote
+        with contextlib.closing(os.fdopen(lock)):
+            pass
+    await asyncio.to_thread(os.waitpid, zygote, 0)
