@@ -68,6 +68,7 @@ class Node:
         self._keepers: list[Keeper] = []
         self._access: dict[str, SpaceAccess] = {}
         self._machine = machine
+        self.cluster: Cluster | None = None
 
     def _store(self, name: str) -> Store:
         if self._data is None:
@@ -83,6 +84,7 @@ class Node:
             await space.store.open()
             self._access[space.name] = await self._keep(space)
             cluster = await self._run_on_this_machine(space)
+            self.cluster = self.cluster or cluster
             logs = cluster.engine if cluster is not None else None
             served.append(Served(space, self._access[space.name], logs, self.queueing[space.name].explain))
         # What was loaded stays: the collector need not look at it again and again.

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from fairway.api.client import Client, Item, Resource
+from fairway.api.client import Client, Deletion, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.api.reflector import Reflector
 from fairway.api.worker import Worker
@@ -24,6 +24,8 @@ log = logging.getLogger("fairway.control")
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes", namespaced=False)
 SCHEDULER = "default-scheduler"
+STRANDED_SECONDS = 40.0
+STRANDED = "PodGC: node no longer exists"
 _TERMINAL = ("Succeeded", "Failed")
 
 
@@ -74,16 +76,47 @@ class Binder:
         self._nodes = Reflector(client, NODES, _Nodes(self), sleep=sleep, uniform=uniform)
         self._worker = Worker("pod-binder", self._step)
         self._tasks: list[asyncio.Task[None]] = []
+        self._sleep = sleep
+        self._lost = asyncio.Event()
+        """There may be pods on nodes that are not there."""
 
     def start(self) -> None:
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(one.run()) for one in (self._nodes, self._pods)]
-        self._tasks.append(loop.create_task(self._begin()))
+        self._tasks += [loop.create_task(work) for work in (self._begin(), self._free_the_stranded())]
 
     async def _begin(self) -> None:
         await self._nodes.synced.wait()
         await self._pods.synced.wait()
         self._worker.start()
+
+    async def _free_the_stranded(self) -> None:
+        """Pods on a node that is no more run nowhere: after a while they are failed and removed, so that others take their place."""
+        await self._pods.synced.wait()
+        while True:
+            await self._lost.wait()
+            self._lost.clear()
+            await self._sleep(STRANDED_SECONDS)
+            for item in list(self._pods.items.values()):
+                pod = _look(item.value)
+                if pod.spec.node_name and pod.spec.node_name not in self._room.nodes:
+                    await self._free(item)
+
+    async def _free(self, item: Item) -> None:
+        pod = item.json()
+        name, namespace = pod["metadata"]["name"], pod["metadata"].get("namespace", "")
+        now = stamp(self._clock.now)
+        try:
+            if pod["status"].get("phase") not in _TERMINAL:
+                conditions.set_condition(pod, "DisruptionTarget", "True", "DeletionByPodGC", STRANDED, now)
+                pod["status"]["phase"] = "Failed"
+                await self._client.update(PODS, pod, subresource="status")
+            how = Deletion(uid=pod["metadata"]["uid"], grace_seconds=0)
+            await self._client.delete(PODS, name, namespace, how)
+        except ApiError as error:
+            if error.code != 404:
+                log.warning("pod %s/%s on a node that is gone: %s", namespace, name, error.message)
+                self._lost.set()
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -99,6 +132,7 @@ class Binder:
 
     def on_node_gone(self, item: Item) -> None:
         self._room.remove_node(item.meta.name)
+        self._lost.set()
         self._worker.wake()
 
     def on_pod(self, item: Item) -> None:
@@ -110,6 +144,8 @@ class Binder:
             self._names.pop(uid, None)
             if not self._room.holds(uid):
                 self._room.hold(uid, pod.spec.node_name, pod_requests(item.json()["spec"]))
+            if pod.spec.node_name not in self._room.nodes:
+                self._lost.set()
         elif pod.metadata.deletion_timestamp or pod.spec.scheduling_gates or pod.spec.scheduler_name != SCHEDULER:
             self._drop(uid)
         elif not self._room.holds(uid):

@@ -83,6 +83,19 @@ def decide(pod: Json, facts: Facts) -> Plan:
     return _Decision(pod, facts).plan()
 
 
+def rejected(pod: Json, lacking: Mapping[str, tuple[int, int, int]], now: float) -> Status | None:
+    """The status of a pod that somebody put on a node without asking, and that the node has no room for; None if it has.
+
+    lacking: by resource, what is requested, used and there.
+    """
+    for name, (requested, used, capacity) in sorted(lacking.items()):
+        numbers = f"{name}, requested: {requested}, used: {used}, capacity: {capacity}"
+        message = f"Pod was rejected: Node didn't have enough resource: {numbers}"
+        old = pod.get("status") or {}
+        return {**old, "phase": "Failed", "reason": f"OutOf{name}", "message": message, "startTime": stamp(now)}
+    return None
+
+
 class _Decision:
     def __init__(self, pod: Json, facts: Facts) -> None:
         self._pod = pod

@@ -163,7 +163,7 @@ class Room:
     def step(self, most: int = 256) -> list[Bind | Unfit]:
         """The next decisions; room that they take counts as taken. Empty: nothing more can be decided now."""
         found: list[Bind | Unfit] = []
-        turns = [(head, key) for key in self._open if (head := self._head(key)) is not None]
+        turns = [(head, key) for key in list(self._open) if (head := self._head(key)) is not None]
         heapq.heapify(turns)
         while turns and len(found) < most:
             head, key = heapq.heappop(turns)
@@ -189,6 +189,7 @@ class Room:
         if shape.line:
             return shape.line[0]
         del self._shapes[key]
+        self._open.pop(key, None)
         return None
 
     def _choose(self, wish: Wish) -> str | None:

@@ -17,9 +17,12 @@ from fairway.api.errors import ApiError
 from fairway.api.reflector import Reflector
 from fairway.control.events import Recorder
 from fairway.control.pods import containers
+from fairway.control.pods.conditions import TERMINAL
 from fairway.control.pods.environment import Unprepared
-from fairway.control.pods.lifecycle import Facts, Plan, Start, Stop, decide
+from fairway.control.pods.lifecycle import Facts, Plan, Start, Stop, decide, rejected
 from fairway.control.pods.preparing import Preparer
+from fairway.control.pods.requests import pod_requests
+from fairway.core.quantity import MILLI, NANO, parse
 from fairway.engines.engine import Engine, RunSpec, RunState, RunStatus
 from fairway.runtime.clock import Clock
 
@@ -193,6 +196,8 @@ class Runner:
 
     async def _step(self, uid: str, pod: _Pod) -> None:
         obj = pod.item.json()
+        if self._is_uninvited(obj) and await self._turn_away(pod, obj):
+            return
         plan = decide(obj, self._facts(pod))
         specs: dict[str, RunSpec] = {}
         if plan.starts:
@@ -210,6 +215,34 @@ class Runner:
             await self._client.delete(PODS, obj["metadata"]["name"], obj["metadata"].get("namespace", ""), how)
         elif plan.wake_at is not None:
             self._later(uid, pod, plan.wake_at - self._clock.now)
+
+    def _is_uninvited(self, obj: dict[str, Any]) -> bool:
+        """Not yet begun, and on this node without having been bound to it: its creator named the node."""
+        status = obj.get("status") or {}
+        scheduled = any(condition.get("type") == "PodScheduled" for condition in status.get("conditions") or ())
+        return not scheduled and "startTime" not in status and not obj["metadata"].get("deletionTimestamp")
+
+    async def _turn_away(self, pod: _Pod, obj: dict[str, Any]) -> bool:
+        """Whether there is no room for it. Only for such pods is everything on the node added up."""
+        used: dict[str, int] = {}
+        for other in self._pods.values():
+            known = other.item.json()
+            status = known.get("status") or {}
+            if other is not pod and "startTime" in status and status.get("phase") not in TERMINAL:
+                for name, amount in pod_requests(known["spec"]).items():
+                    used[name] = used.get(name, 0) + amount
+        lacking = {}
+        for name, amount in pod_requests(obj["spec"]).items():
+            capacity = parse(self._preparer.allocatable.get(name, "0")).nanos
+            if amount and amount + used.get(name, 0) > capacity:
+                unit = MILLI if name == "cpu" else NANO
+                lacking[name] = (amount // unit, used.get(name, 0) // unit, capacity // unit)
+        status = rejected(obj, lacking, self._clock.now)
+        if status is None:
+            return False
+        await self._write(pod, {**obj, "status": status})
+        self._recorder.note(obj, "Warning", status["reason"], status["message"], KUBELET)
+        return True
 
     def _facts(self, pod: _Pod, problems: dict[str, containers.Problem] | None = None) -> Facts:
         return Facts(pod.runs, self._clock.now, self._address, problems or {}, pod.streaks)
