@@ -12,6 +12,7 @@ from fairway.kinds import names
 from fairway.kinds.errors import FieldError, duplicate, forbidden, invalid, not_found, not_supported, required
 from fairway.kinds.jobset.naming import coordinator_address, job_name
 from fairway.kinds.jobset.types import (
+    INT32_MAX,
     RULE_NAME_MAX,
     Coordinator,
     FailurePolicy,
@@ -31,7 +32,6 @@ FAILURE_REASONS = (
     "MaxFailedIndexesExceeded",
     "PodFailurePolicy",
 )
-INT32_MAX = 2**31 - 1
 _RULE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _SUFFIX = "-abcde"  # what pods have at the end of their names
 _FIXED = ("network", "success_policy", "failure_policy", "startup_policy", "volume_claim_policies")

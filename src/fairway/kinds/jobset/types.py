@@ -12,6 +12,7 @@ from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Opt, Time, Type
 
 RULE_NAME_MAX = 128
+INT32_MAX = 2**31 - 1
 
 
 class Condition(Type):
@@ -38,7 +39,7 @@ class ReplicatedJob(Type):
     name: Annotated[str, F("name of the entry, part of its Jobs' names")]
     group_name: Opt[Annotated[str, F("entries of one group are numbered together", default="default")]] = UNSET
     template: Annotated[JobTemplateSpec, F("the Job to create")]
-    replicas: Opt[Annotated[Int32, F("how many Jobs to create", ge=0, default=1)]] = UNSET
+    replicas: Opt[Annotated[int, F("how many Jobs to create", ge=0, le=INT32_MAX, default=1)]] = UNSET
     depends_on: Opt[Annotated[list[DependsOn], F("entries that this one waits for", keys=("name",), max_length=5)]] = (
         UNSET
     )
@@ -150,7 +151,7 @@ class JobSetSpec(Type):
     )
     managed_by: Opt[Annotated[str, F("who runs the set, where that is not this server")]] = UNSET
     ttl_seconds_after_finished: Opt[
-        Annotated[Int32, F("seconds after its end when the set is deleted; never if absent", ge=0)]
+        Annotated[int, F("seconds after its end when the set is deleted; never if absent", ge=0, le=INT32_MAX)]
     ] = UNSET
     volume_claim_policies: Opt[
         Annotated[list[VolumeClaimPolicy], F("volume claims that Jobs share", list_type="atomic", max_length=50)]
@@ -182,8 +183,12 @@ class JobSetStatus(Type):
     restarts_count_towards_max: Opt[Annotated[Int32, F("restarts that count against maxRestarts")]] = UNSET
     terminal_state: Opt[Annotated[str, F("Completed or Failed, once the set is over")]] = UNSET
     replicated_jobs_status: Opt[Annotated[list[ReplicatedJobStatus], F("how each entry is", keys=("name",))]] = UNSET
-    previous_in_place_restart_attempt: Opt[Annotated[Int32, F("for agents that restart in place", ge=0)]] = UNSET
-    current_in_place_restart_attempt: Opt[Annotated[Int32, F("for agents that restart in place", ge=0)]] = UNSET
+    previous_in_place_restart_attempt: Opt[
+        Annotated[int, F("for agents that restart in place", ge=0, le=INT32_MAX)]
+    ] = UNSET
+    current_in_place_restart_attempt: Opt[Annotated[int, F("for agents that restart in place", ge=0, le=INT32_MAX)]] = (
+        UNSET
+    )
 
 
 class JobSet(Object):
