@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairway.kinds import fleet, k8s, kueue, own
+from fairway.kinds import fleet, jobset, k8s, kueue, own
 from fairway.kinds.kind import Kind
 
-KINDS: tuple[Kind, ...] = (*k8s.KINDS, *kueue.KINDS, *fleet.KINDS, *own.KINDS)
+KINDS: tuple[Kind, ...] = (*k8s.KINDS, *kueue.KINDS, *fleet.KINDS, *jobset.KINDS, *own.KINDS)

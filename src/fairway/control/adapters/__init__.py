@@ -16,9 +16,11 @@ from fairway.control.adapters.adapter import (
     StopReason,
 )
 from fairway.control.adapters.job import JobKind
+from fairway.control.adapters.jobset import JobSetKind
+from fairway.control.adapters.pod import PodKind
 from fairway.control.adapters.templates import original
 
-ADAPTERS: tuple[JobAdapter, ...] = (JobKind(),)
+ADAPTERS: tuple[JobAdapter, ...] = (JobKind(), JobSetKind(), PodKind())
 
 __all__ = [
     "ADAPTERS",

@@ -159,6 +159,14 @@ class JobAdapter(Protocol):
         """The next changes that end its run and restore it, to be made in order. Ask again after each round until there are none."""
         ...
 
+    def missing(self, job: Job, counts: Mapping[str, int]) -> int:
+        """Objects that the workload's pod sets (by name, with their counts) rest on and that are not there any more."""
+        ...
+
+    def tidy(self, job: Job, counts: Mapping[str, int]) -> list[Change]:
+        """What of it must go though the job goes on: more than its workload counts on, or what has been replaced."""
+        ...
+
     def finalize(self, job: Job) -> list[Change]:
         """What lets go of a job that is finished, or whose workload is gone."""
         ...

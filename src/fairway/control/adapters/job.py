@@ -30,7 +30,7 @@ class JobKind(Suspendable):
         return super().is_suspended(job) and names.notes(job[0]).get(names.STOPPING) != "true"
 
     def stop(
-        self, job: Job, original: Sequence[PodSetInfo], _reason: StopReason, _message: str, _now: str
+        self, job: Job, original: Sequence[PodSetInfo], reason: StopReason, message: str, now: str
     ) -> list[Change]:
         """In three steps, as a Job's template may change only while it is suspended and has no start time."""
         obj = job[0]
@@ -61,7 +61,7 @@ class JobKind(Suspendable):
         left = max(spec.get("completions", parallelism) - done, 0)
         return {MAIN: parallelism - left} if left < parallelism else {}
 
-    def active(self, job: Job, _now: float) -> bool:
+    def active(self, job: Job, now: float) -> bool:
         return bool((job[0].get("status") or {}).get("active"))
 
     def pods_ready(self, job: Job) -> bool:

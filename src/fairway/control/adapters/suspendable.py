@@ -6,7 +6,7 @@ A new kind subclasses Suspendable and says where its templates are and what its 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -63,16 +63,22 @@ class Suspendable(ABC):
     @abstractmethod
     def pods_ready(self, job: Job) -> bool: ...
 
-    def skip(self, _obj: Json) -> bool:
+    def skip(self, obj: Json) -> bool:
         return False
 
-    def group(self, _obj: Json) -> str:
+    def group(self, obj: Json) -> str:
         return ""
 
-    def problem(self, _job: Job) -> str:
+    def problem(self, job: Job) -> str:
         return ""
 
-    def finalize(self, _job: Job) -> list[Change]:
+    def missing(self, job: Job, counts: Mapping[str, int]) -> int:
+        return 0
+
+    def tidy(self, job: Job, counts: Mapping[str, int]) -> list[Change]:
+        return []
+
+    def finalize(self, job: Job) -> list[Change]:
         return []
 
     # --- what it asks for -------------------------------------------------------------------------------------------
@@ -110,7 +116,7 @@ class Suspendable(ABC):
         request = templates.topology_request(template, place.pod_index_label, place.sub_group_label, place.sub_groups)
         return PodSet(place.name, place.count, template, place.min_count, request)
 
-    def reclaimable(self, _job: Job) -> dict[str, int]:
+    def reclaimable(self, job: Job) -> dict[str, int]:
         return {}
 
     # --- what is done to it -----------------------------------------------------------------------------------------
@@ -131,7 +137,7 @@ class Suspendable(ABC):
         return [Change("update", self.resource, self.resized(result, infos))]
 
     def stop(
-        self, job: Job, original: Sequence[PodSetInfo], _reason: StopReason, _message: str, _now: str
+        self, job: Job, original: Sequence[PodSetInfo], reason: StopReason, message: str, now: str
     ) -> list[Change]:
         if self.is_suspended(job):
             return []
@@ -146,7 +152,7 @@ class Suspendable(ABC):
             obj = put(obj, place.path, templates.restored(at(obj, place.path) or {}, info, self.own_labels))
         return self.resized(obj, original)
 
-    def resized(self, obj: Json, _infos: Sequence[PodSetInfo]) -> Json:
+    def resized(self, obj: Json, infos: Sequence[PodSetInfo]) -> Json:
         """The object with the counts of an admission, for kinds that can run with fewer pods than they asked for."""
         return obj
 

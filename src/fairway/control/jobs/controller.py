@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from heapq import heappop, heappush
 from typing import Any, Protocol
 
 from fairway.api.client import BulkItem, Client, Deletion, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.api.reflector import Reflector
-from fairway.api.worker import Worker
 from fairway.control.jobs.adopt import adoptions
 from fairway.control.jobs.decide import decide
 from fairway.control.jobs.plan import Plan
 from fairway.control.jobs.pods import PodMaker, free_name
 from fairway.control.jobs.state import State, Tracked
 from fairway.control.jobs.view import FINALIZER, NO_INDEX
+from fairway.control.rounds import Rounds
 from fairway.kinds.types import to_json
 from fairway.runtime.clock import Clock
 
@@ -37,8 +36,6 @@ ROUND_JOBS = 200
 BULK_MAX = 250
 """Writes handed over at once: the API prepares them without a pause, and others want their turn."""
 LAZY_SECONDS = 0.2
-ALARM_MAX_SECONDS = 60.0
-"""The wall clock may jump, so timers are looked at now and then even if none should be due."""
 RETRY_SECONDS, RETRY_MAX_SECONDS = 0.2, 60.0
 
 
@@ -74,24 +71,19 @@ class Jobs:
         self._clock = clock
         self._recorder = recorder
         self.state = State()
-        self._dirty: dict[str, None] = {}
-        self._timers: list[tuple[float, str]] = []
-        self._set_for: dict[str, float] = {}
+        self.rounds = Rounds("jobs", clock, self._round, ROUND_JOBS)
         self._jobs = Reflector(client, JOBS, _JobNews(self), sleep=sleep, uniform=uniform)
         self._pods = Reflector(client, PODS, _PodNews(self), sleep=sleep, uniform=uniform)
-        self._worker = Worker("jobs", self._round)
-        self._tasks: list[asyncio.Task[None]] = []
-        self._alarm = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._follow(), name="jobs-watch"), loop.create_task(self._clockwork())]
+        self._task = asyncio.get_running_loop().create_task(self._follow(), name="jobs-watch")
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._worker.stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self.rounds.stop()
 
     async def _follow(self) -> None:
         """Nothing is decided before both are known; pods come second, so that their Jobs are there."""
@@ -100,46 +92,11 @@ class Jobs:
             await self._jobs.synced.wait()
             group.create_task(self._pods.run())
             await self._pods.synced.wait()
-            self._worker.start()
-
-    # --- when to look ---------------------------------------------------------------------------------------------
-
-    def look(self, uids: Iterable[str]) -> None:
-        for uid in uids:
-            if uid:
-                self._dirty[uid] = None
-                self._worker.wake()
-
-    def _look_at(self, uid: str, at: float) -> None:
-        """Look again at that time. Of several, the earliest counts: looking tells when to look next."""
-        known = self._set_for.get(uid)
-        if known is None or at < known:
-            self._set_for[uid] = at
-            heappush(self._timers, (at, uid))
-            self._alarm.set()
-
-    async def _clockwork(self) -> None:
-        while True:
-            self._alarm.clear()
-            now = self._clock.now
-            while self._timers and self._timers[0][0] <= now:
-                at, uid = heappop(self._timers)
-                if self._set_for.get(uid) == at:
-                    del self._set_for[uid]
-                    self.look((uid,))
-            wait = min(self._timers[0][0] - now, ALARM_MAX_SECONDS) if self._timers else None
-            try:
-                async with asyncio.timeout(wait):
-                    await self._alarm.wait()
-            except TimeoutError:
-                pass
+            self.rounds.start()
 
     # --- a round --------------------------------------------------------------------------------------------------
 
-    async def _round(self) -> bool:
-        uids = list(self._dirty)[:ROUND_JOBS]
-        for uid in uids:
-            del self._dirty[uid]
+    async def _round(self, uids: list[str]) -> None:
         try:
             for uid in uids:
                 await self._adopt(uid)
@@ -148,7 +105,6 @@ class Jobs:
             log.warning("jobs: %s; trying again", error.message)
             for uid in uids:
                 self._retry(uid)
-        return bool(self._dirty)
 
     def _decide(self, uid: str) -> _Work | None:
         tracked = self.state.jobs.get(uid)
@@ -161,7 +117,7 @@ class Jobs:
         now = self._clock.now
         plan = decide(job, tracked.views(), now, tracked.past)
         if plan.wake_at:
-            self._look_at(uid, plan.wake_at)
+            self.rounds.look_at(uid, plan.wake_at)
         if plan.status is not None and not plan.urgent and self._may_wait(tracked, plan, now):
             return None
         tracked.lazy_at = 0.0
@@ -174,7 +130,7 @@ class Jobs:
             tracked.lazy_at = now + LAZY_SECONDS
         if tracked.lazy_at <= now:
             return False
-        self._look_at(tracked.uid, tracked.lazy_at)
+        self.rounds.look_at(tracked.uid, tracked.lazy_at)
         return True
 
     async def _carry_out(self, works: list[_Work]) -> None:
@@ -215,11 +171,11 @@ class Jobs:
         if isinstance(result, Item):
             for note in work.plan.notes:
                 self._tell(tracked, note.reason, note.message, warning=note.type == "Warning")
-            self.look((self.state.see_job(result),))
+            self.rounds.look((self.state.see_job(result),))
             return
         work.ok = False
         if result.code == 409:  # someone else changed it; the watch will say, and then we look again
-            self._look_at(tracked.uid, self._clock.now + RETRY_SECONDS)
+            self.rounds.look_at(tracked.uid, self._clock.now + RETRY_SECONDS)
         elif result.code != 404:
             log.warning("job %s/%s: status not written: %s", *tracked.key, result.message)
             work.whole = False
@@ -227,7 +183,7 @@ class Jobs:
     async def _created(self, work: _Work, name: str, result: Item | ApiError) -> None:
         tracked = work.tracked
         if isinstance(result, Item):
-            self.look(self.state.see_pod(result))
+            self.rounds.look(self.state.see_pod(result))
             self._tell(tracked, "SuccessfulCreate", f"Created pod: {name}")
         elif result.reason == "AlreadyExists":
             await self._found(tracked, name)
@@ -244,7 +200,7 @@ class Jobs:
             return
         self.state.see_pod(item)
         tracked.names.add(name)
-        self.look((tracked.uid,))
+        self.rounds.look((tracked.uid,))
 
     # --- release and delete ---------------------------------------------------------------------------------------
 
@@ -263,8 +219,8 @@ class Jobs:
             elif result.code == 404:
                 self.state.drop_pod(tracked.uid, uid)
             else:  # it changed meanwhile; the watch will say how
-                self._look_at(tracked.uid, self._clock.now + RETRY_SECONDS)
-            self.look((tracked.uid,))
+                self.rounds.look_at(tracked.uid, self._clock.now + RETRY_SECONDS)
+            self.rounds.look((tracked.uid,))
 
     def _released(self, tracked: Tracked, uid: str, item: Item) -> None:
         pod = tracked.pods.get(uid)
@@ -295,7 +251,7 @@ class Jobs:
                 if uid in tracked.pods:
                     tracked.deleted.add(uid)
                 self._tell(tracked, "SuccessfulDelete", f"Deleted pod: {pod.name}")
-        self.look((tracked.uid,))
+        self.rounds.look((tracked.uid,))
 
     async def _delete_job(self, work: _Work) -> None:
         namespace, name = work.tracked.key
@@ -313,7 +269,7 @@ class Jobs:
         bodies = adoptions(job, orphans)
         for result in await self._bulk([BulkItem("update", PODS, body) for body in bodies]):
             if isinstance(result, Item):
-                self.look(self.state.see_pod(result))
+                self.rounds.look(self.state.see_pod(result))
 
     # --- shared ---------------------------------------------------------------------------------------------------
 
@@ -322,7 +278,7 @@ class Jobs:
         if tracked is not None:
             delay = min(RETRY_MAX_SECONDS, RETRY_SECONDS * 2.0 ** min(tracked.failures, 16))
             tracked.failures += 1
-            self._look_at(uid, self._clock.now + delay)
+            self.rounds.look_at(uid, self._clock.now + delay)
 
     def _tell(self, tracked: Tracked, reason: str, message: str, *, warning: bool = False) -> None:
         namespace, name = tracked.key
@@ -336,13 +292,13 @@ class _JobNews:
         self._jobs = jobs
 
     def added(self, item: Item) -> None:
-        self._jobs.look((self._jobs.state.see_job(item),))
+        self._jobs.rounds.look((self._jobs.state.see_job(item),))
 
     def modified(self, _before: Item, item: Item) -> None:
         self.added(item)
 
     def deleted(self, item: Item) -> None:
-        self._jobs.look((self._jobs.state.forget_job(item),))
+        self._jobs.rounds.look((self._jobs.state.forget_job(item),))
 
 
 class _PodNews:
@@ -350,13 +306,13 @@ class _PodNews:
         self._jobs = jobs
 
     def added(self, item: Item) -> None:
-        self._jobs.look(self._jobs.state.see_pod(item))
+        self._jobs.rounds.look(self._jobs.state.see_pod(item))
 
     def modified(self, _before: Item, item: Item) -> None:
         self.added(item)
 
     def deleted(self, item: Item) -> None:
-        self._jobs.look(self._jobs.state.forget_pod(item))
+        self._jobs.rounds.look(self._jobs.state.forget_pod(item))
 
 
 def _with_status(work: _Work) -> Json:

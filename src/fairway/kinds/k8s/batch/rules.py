@@ -87,7 +87,7 @@ def job_spec(path: str, spec: JobSpec) -> list[FieldError]:
     if spec.max_failed_indexes is not UNSET and spec.backoff_limit_per_index is UNSET:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if spec.managed_by is not UNSET:
-        errors += _managed_by(f"{path}.managedBy", spec.managed_by)
+        errors += managed_by(f"{path}.managedBy", spec.managed_by)
     errors += _mode(path, spec)
     if spec.pod_failure_policy is not UNSET:
         errors += failure_policy(f"{path}.podFailurePolicy", spec, spec.pod_failure_policy)
@@ -115,7 +115,7 @@ def _restart_policy(path: str, spec: JobSpec) -> list[FieldError]:
     return []
 
 
-def _managed_by(path: str, manager: str) -> list[FieldError]:
+def managed_by(path: str, manager: str) -> list[FieldError]:
     if not manager:
         return [required(path)]
     host, _, rest = manager.partition("/")

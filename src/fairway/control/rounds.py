@@ -1,0 +1,77 @@
+"""What to look at next, and when: things that changed are looked at together, in rounds; others when their time has come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from heapq import heappop, heappush
+
+from fairway.api.worker import Worker
+from fairway.runtime.clock import Clock
+
+ALARM_MAX_SECONDS = 60.0
+"""The wall clock may jump, so timers are looked at now and then even if none should be due."""
+
+
+class Rounds:
+    """Hands keys over, each once per round however often it was named. One round at a time."""
+
+    def __init__(self, name: str, clock: Clock, step: Callable[[list[str]], Awaitable[None]], most: int) -> None:
+        self._clock = clock
+        self._step = step
+        self._most = most
+        self._dirty: dict[str, None] = {}
+        self._timers: list[tuple[float, str]] = []
+        self._set_for: dict[str, float] = {}
+        self._alarm = asyncio.Event()
+        self._worker = Worker(name, self._round)
+        self._clockwork: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._worker.start()
+        self._clockwork = asyncio.get_running_loop().create_task(self._ring())
+
+    async def stop(self) -> None:
+        if self._clockwork is not None:
+            self._clockwork.cancel()
+            await asyncio.gather(self._clockwork, return_exceptions=True)
+        await self._worker.stop()
+
+    def look(self, keys: Iterable[str]) -> None:
+        """Look at these in the next round. Empty keys are nobody's."""
+        for key in keys:
+            if key:
+                self._dirty[key] = None
+                self._worker.wake()
+
+    def look_at(self, key: str, at: float) -> None:
+        """Look at that time. Of several times the earliest counts: looking tells when to look next."""
+        known = self._set_for.get(key)
+        if known is None or at < known:
+            self._set_for[key] = at
+            heappush(self._timers, (at, key))
+            self._alarm.set()
+
+    async def _round(self) -> bool:
+        keys = list(self._dirty)[: self._most]
+        for key in keys:
+            del self._dirty[key]
+        if keys:
+            await self._step(keys)
+        return bool(self._dirty)
+
+    async def _ring(self) -> None:
+        while True:
+            self._alarm.clear()
+            now = self._clock.now
+            while self._timers and self._timers[0][0] <= now:
+                at, key = heappop(self._timers)
+                if self._set_for.get(key) == at:
+                    del self._set_for[key]
+                    self.look((key,))
+            wait = min(self._timers[0][0] - now, ALARM_MAX_SECONDS) if self._timers else None
+            try:
+                async with asyncio.timeout(wait):
+                    await self._alarm.wait()
+            except TimeoutError:
+                pass
