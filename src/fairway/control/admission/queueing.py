@@ -17,6 +17,7 @@ from fairway.control.admission.decider import Decider
 from fairway.control.admission.lifecycle import Lifecycle, Verdict
 from fairway.control.admission.observer import Observer
 from fairway.control.admission.queue_status import QueueStatus
+from fairway.control.admission.telling import Telling
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.configuration import Configuration
 from fairway.control.events import Recorder
@@ -73,6 +74,7 @@ class Queueing:
         self.observer = Observer(self.config, self.mirror, self.now)
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
         self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
+        self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
         self.decider = Decider(self.config, self.observer, self.mirror[WORKLOADS])
         self._status = QueueStatus(self.config, self.observer, self.mirror)
         self.applier = Applier(client, self.mirror, self._record)
@@ -143,7 +145,9 @@ class Queueing:
         if self._status.due and (not busy or self._status_rested()):
             self._status_at = self._clock.monotonic
             await self._apply(self._status.writes(now))
-        return busy or (self._status.due and self._status_rested())
+        if not busy and self._telling.busy:
+            await self._apply(self._telling.writes(now))
+        return busy or self._telling.busy or (self._status.due and self._status_rested())
 
     async def _apply(self, writes: list[Write]) -> None:
         if writes:
