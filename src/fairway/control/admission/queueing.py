@@ -105,6 +105,12 @@ class Queueing:
         await self.mirror.stop()
         await self.recorder.stop()
 
+    @property
+    def died(self) -> BaseException | None:
+        """What ended the loop, if anything but `stop` did."""
+        ended = self._task is not None and self._task.done() and not self._task.cancelled()
+        return self._task.exception() if ended and self._task is not None else None
+
     def wake(self) -> None:
         self.idle.clear()
         self._wake.set()
