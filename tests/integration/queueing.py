@@ -151,7 +151,10 @@ class Cluster:
         ]
         body = {"metadata": {"name": name}, "spec": {"namespaceSelector": {}, "resourceGroups": groups, **spec}}
         await self.create(CLUSTER_QUEUES, body)
-        body = {"metadata": {"name": name, "namespace": namespace}, "spec": {"clusterQueue": name}}
+        await self.create_tenant(name, name, namespace)
+
+    async def create_tenant(self, name: str, queue: str, namespace: str = "default") -> None:
+        body = {"metadata": {"name": name, "namespace": namespace}, "spec": {"clusterQueue": queue}}
         await self.create(LOCAL_QUEUES, body)
 
     async def submit(

@@ -18,6 +18,7 @@ from fairway.control.admission.lifecycle import Lifecycle, Verdict
 from fairway.control.admission.observer import Observer
 from fairway.control.admission.queue_status import QueueStatus
 from fairway.control.admission.telling import Telling
+from fairway.control.admission.visibility import QueueViews
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.configuration import Configuration
 from fairway.control.events import Recorder
@@ -77,6 +78,7 @@ class Queueing:
         self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
         self.decider = Decider(self.config, self.observer, self.mirror[WORKLOADS])
         self._status = QueueStatus(self.config, self.observer, self.mirror)
+        self.views = QueueViews(self.config, self.observer, self.mirror[WORKLOADS])
         self.applier = Applier(client, self.mirror, self._record)
         self._due: list[tuple[Time, str]] = []
         self._status_at = float("-inf")
@@ -210,6 +212,7 @@ class Queueing:
             self._look_again(key)
 
     def _record(self, note: Note) -> None:
+        self.views.heard(note, self.now())
         self.recorder.note(note.about, note.type, note.reason, note.message, note.component)
 
 
