@@ -86,7 +86,8 @@ class Node:
             cluster = await self._run_on_this_machine(space)
             self.cluster = self.cluster or cluster
             logs = cluster.engine if cluster is not None else None
-            served.append(Served(space, self._access[space.name], logs, self.queueing[space.name].explain))
+            queueing = self.queueing[space.name]
+            served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views))
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()

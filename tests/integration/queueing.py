@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.integration import invariants
+
 from fairway.api import bootstrap
 from fairway.api.client import Client, Query, Resource
 from fairway.api.garbage import GarbageCollector
@@ -17,7 +19,7 @@ from fairway.control.adapters import ADAPTERS
 from fairway.control.admission.queueing import Queueing
 from fairway.control.configuration import Configuration
 from fairway.control.in_use import InUse
-from fairway.control.resources import CLUSTER_QUEUES, FLAVORS, LOCAL_QUEUES, NAMESPACES, WORKLOADS
+from fairway.control.resources import CLUSTER_QUEUES, COHORTS, FLAVORS, LOCAL_QUEUES, NAMESPACES, WORKLOADS
 from fairway.control.workloads.hook import JobHook
 from fairway.kinds.builtin import KINDS
 from fairway.kinds.types import format_time
@@ -88,9 +90,21 @@ class Cluster:
             quiet, revision = 0, -1
             while quiet < _TURNS:
                 await asyncio.sleep(0)
+                if self.queueing.died is not None:
+                    await self.queueing.stop()
+                    self.start()
                 still = self.space.store.revision == revision and self.queueing.idle.is_set()
                 quiet = quiet + 1 if still else 0
                 revision = self.space.store.revision
+        await self.check()
+
+    async def check(self) -> None:
+        """What must always hold."""
+        assert self.queueing is not None
+        workloads = await self.all(WORKLOADS)
+        live = self.queueing.observer.state
+        invariants.quota_held(await self.all(CLUSTER_QUEUES), await self.all(COHORTS), workloads, live)
+        invariants.admitted_once(workloads, live)
 
     async def move(self, seconds: float) -> None:
         assert self.queueing is not None
@@ -137,7 +151,10 @@ class Cluster:
         ]
         body = {"metadata": {"name": name}, "spec": {"namespaceSelector": {}, "resourceGroups": groups, **spec}}
         await self.create(CLUSTER_QUEUES, body)
-        body = {"metadata": {"name": name, "namespace": namespace}, "spec": {"clusterQueue": name}}
+        await self.create_tenant(name, name, namespace)
+
+    async def create_tenant(self, name: str, queue: str, namespace: str = "default") -> None:
+        body = {"metadata": {"name": name, "namespace": namespace}, "spec": {"clusterQueue": queue}}
         await self.create(LOCAL_QUEUES, body)
 
     async def submit(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.integration.queueing import JOBS, cluster, conditions
+import pytest
+from tests.integration.queueing import EVENTS, JOBS, cluster, conditions, job
 
+from fairway.api.errors import ApiError
+from fairway.control.configuration import Configuration
 from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 
 
@@ -19,9 +22,9 @@ def test_a_job_is_held_back_admitted_started_and_its_workload_finishes_with_it()
             said = conditions(workload)
             assert said["QuotaReserved"] == ("True", "QuotaReserved", "Quota reserved in ClusterQueue main")
             assert said["Admitted"] == ("True", "Admitted", "The workload is admitted")
-            job = await here.get(JOBS, "hello")
-            assert job["spec"]["suspend"] is False
-            assert job["spec"]["template"]["spec"]["nodeSelector"] == {"zone": "a"}
+            started = await here.get(JOBS, "hello")
+            assert started["spec"]["suspend"] is False
+            assert started["spec"]["template"]["spec"]["nodeSelector"] == {"zone": "a"}
             await here.play_jobs()
             await here.ready("hello")
             assert conditions(await here.workload_of("hello"))["PodsReady"][:2] == ("True", "Started")
@@ -34,5 +37,159 @@ def test_a_job_is_held_back_admitted_started_and_its_workload_finishes_with_it()
             tenant = await here.get(LOCAL_QUEUES, "main")
             assert conditions(tenant)["Active"] == ("True", "Ready", "Can submit new workloads to localQueue")
             assert len(await here.all(WORKLOADS)) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_job_with_its_queue_as_an_annotation_is_queued_and_gets_the_label() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue()
+            body = job("noted", "1", "")
+            body["metadata"]["annotations"] = {"kueue.x-k8s.io/queue-name": "main"}
+            made = await here.create(JOBS, body)
+            assert made["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "main"
+            assert (await here.get(JOBS, "noted"))["spec"]["suspend"] is False
+
+    asyncio.run(scenario())
+
+
+def test_a_job_without_a_queue_goes_to_the_default_one_of_its_namespace_or_simply_runs() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.submit("free", queue="")
+            assert (await here.get(JOBS, "free"))["spec"]["suspend"] is False
+            assert await here.all(WORKLOADS) == []
+            await here.queue("default", "1")
+            await here.submit("held", "2", queue="")
+            assert (await here.get(JOBS, "held"))["spec"]["suspend"] is True
+            assert conditions(await here.workload_of("held"))["QuotaReserved"][1] == "ExceedsMaxQuota"
+
+    asyncio.run(scenario())
+
+
+def test_jobs_without_a_queue_name_wait_for_one_where_all_jobs_are_managed() -> None:
+    async def scenario() -> None:
+        async with cluster(Configuration(manage_jobs_without_queue_name=True)) as here:
+            await here.queue()
+            await here.submit("nameless", queue="")
+            assert (await here.get(JOBS, "nameless"))["spec"]["suspend"] is True
+            await here.submit("system", queue="", namespace="kube-system")
+            assert (await here.get(JOBS, "system", "kube-system"))["spec"]["suspend"] is False
+            label = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "main"}}}
+            await here.patch(JOBS, "nameless", label)
+            assert (await here.get(JOBS, "nameless"))["spec"]["suspend"] is False
+
+    asyncio.run(scenario())
+
+
+def test_a_running_job_cannot_change_its_queue() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue()
+            await here.submit("fixed")
+            with pytest.raises(ApiError, match="field is immutable") as refused:
+                await here.patch(JOBS, "fixed", {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "other"}}})
+            assert refused.value.code == 403
+
+    asyncio.run(scenario())
+
+
+def test_a_job_that_somebody_unsuspends_by_hand_is_held_back_again() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue(cpu="1")
+            await here.submit("pushy", "2")
+            await here.patch(JOBS, "pushy", {"spec": {"suspend": False}})
+            await here.play_jobs()
+            assert (await here.get(JOBS, "pushy"))["spec"]["suspend"] is True
+            reasons = {event["reason"] for event in await here.all(EVENTS)}
+            assert "Stopped" in reasons
+
+    asyncio.run(scenario())
+
+
+def test_a_waiting_job_that_asks_for_less_is_admitted_with_what_it_asks_for_now() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue(cpu="4")
+            await here.submit("wide", "1", pods=5)
+            assert conditions(await here.workload_of("wide"))["QuotaReserved"][0] == "False"
+            await here.patch(JOBS, "wide", {"spec": {"parallelism": 3}})
+            workload = await here.workload_of("wide")
+            assert workload["status"]["admission"]["podSetAssignments"][0]["count"] == 3
+            assert (await here.get(JOBS, "wide"))["spec"]["suspend"] is False
+
+    asyncio.run(scenario())
+
+
+def test_two_queues_of_a_cohort_lend_and_take_back() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            for name in ("red", "blue"):
+                await here.queue(name, "4", cohortName="team", preemption={"reclaimWithinCohort": "Any"})
+            await here.submit("big", "7", queue="red")
+            assert conditions(await here.workload_of("big"))["Admitted"][0] == "True"
+            queue = await here.get(CLUSTER_QUEUES, "red", "")
+            assert queue["status"]["flavorsUsage"][0]["resources"][0]["borrowed"] == "3"
+            await here.play_jobs()
+            await here.submit("mine", "4", queue="blue")
+            await here.play_jobs()
+            assert conditions(await here.workload_of("mine"))["Admitted"][0] == "True"
+            said = conditions(await here.workload_of("big"))
+            assert said["Preempted"][:2] == ("True", "InCohortReclamation")
+            assert (await here.get(JOBS, "big"))["spec"]["suspend"] is True
+            await here.complete("mine")
+            assert conditions(await here.workload_of("big"))["Admitted"][0] == "True"
+
+    asyncio.run(scenario())
+
+
+def test_pods_that_ended_give_their_quota_back() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue(cpu="3")
+            await here.submit("many", "1", pods=3)
+            await here.play_jobs()
+            await here.submit("next", "2")
+            assert (await here.get(JOBS, "next"))["spec"]["suspend"] is True
+            obj = await here.get(JOBS, "many")
+            status = {**obj["status"], "active": 1, "succeeded": 2, "ready": 0}
+            await here.client.update(JOBS, {**obj, "status": status}, subresource="status")
+            await here.settle()
+            assert (await here.get(JOBS, "next"))["spec"]["suspend"] is False
+
+    asyncio.run(scenario())
+
+
+def test_a_workload_that_nobody_made_a_job_for_is_admitted_and_gives_way_by_itself() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue(cpu="2", preemption={"withinClusterQueue": "LowerPriority"})
+            for name, priority in (("low", 0), ("high", 10)):
+                container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+                template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+                pod_sets = [{"name": "main", "count": 1, "template": template}]
+                spec = {"queueName": "main", "priority": priority, "podSets": pod_sets}
+                await here.create(WORKLOADS, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+            assert conditions(await here.get(WORKLOADS, "high"))["Admitted"][0] == "True"
+            assert conditions(await here.get(WORKLOADS, "low"))["Evicted"][:2] == ("True", "Preempted")
+
+    asyncio.run(scenario())
+
+
+def test_a_queue_that_is_deleted_waits_for_its_work_and_then_goes() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue()
+            await here.submit("last")
+            await here.play_jobs()
+            await here.client.delete(CLUSTER_QUEUES, "main")
+            await here.settle()
+            queue = await here.get(CLUSTER_QUEUES, "main", "")
+            assert conditions(queue)["Active"][:2] == ("False", "Terminating")
+            await here.submit("late")
+            assert conditions(await here.workload_of("late"))["QuotaReserved"][1] == "Suspended"
+            assert (await here.get(JOBS, "last"))["spec"]["suspend"] is False
 
     asyncio.run(scenario())

@@ -17,7 +17,7 @@ from fairway.api.request import Caller, Target
 from fairway.api.space import Space
 from fairway.kinds.k8s.core.kinds import POD
 from fairway.kinds.own.token import TOKEN
-from fairway.server import explanations
+from fairway.server import explanations, visibility
 from fairway.server.bulk import PATH as BULK_PATH
 from fairway.server.bulk import bulk
 from fairway.server.deadlines import Deadlines
@@ -65,12 +65,18 @@ class Served:
     """A space with what answers for it."""
 
     def __init__(
-        self, space: Space, access: Access, logs: LogSource | None = None, explain: Explain | None = None
+        self,
+        space: Space,
+        access: Access,
+        logs: LogSource | None = None,
+        explain: Explain | None = None,
+        queues: visibility.Queues | None = None,
     ) -> None:
         self.space = space
         self.access = access
         self.logs = logs
         self.explain = explain
+        self.queues = queues
         self.resources = Resources(space)
         self.discovery = Discovery(space.registry)
         self.openapi = OpenApi(space.registry)
@@ -86,6 +92,9 @@ class App:
         for prefix, served in self._spaces.items():
             served.prefix = prefix
         self.metrics = Metrics([served.space for served in spaces])
+        for served in spaces:
+            if served.queues is not None:
+                self.metrics.queues.add(served.space.name, served.queues.measures)
         self._deadlines = Deadlines(REQUEST_SECONDS_MAX)
         self.ready = False
 
@@ -193,6 +202,10 @@ class App:
         if explanations.is_explanation(path):
             served.access.authorize(request.caller, verb, explanations.as_workload(path), request.path)
             await explanations.answer(served.space, request, path, served.explain, served.access.may)
+            return
+        if visibility.is_visibility(path):
+            served.access.authorize(request.caller, verb, path, request.path)
+            await visibility.answer(request, path, served.queues)
             return
         route = served.space.registry.route(path.group, path.version, path.resource)
         meant, access = _narrowed(request, path), served.access

@@ -26,6 +26,12 @@ VIRTUAL: tuple[tuple[str, str, str, str, bool], ...] = (
     ("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False),
     ("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", False),
 )
+# Subresources of kinds that have another home: listed without the kind itself, so that its name stays unambiguous.
+PARTS: tuple[tuple[str, str, str, str, str, bool], ...] = tuple(
+    ("visibility.kueue.x-k8s.io", version, plural, "pendingworkloads", "PendingWorkloadsSummary", namespaced)
+    for version in ("v1beta2", "v1beta1")
+    for plural, namespaced in (("clusterqueues", False), ("localqueues", True))
+)
 _STATUS_VERBS = ("get", "patch", "update")
 
 
@@ -90,7 +96,7 @@ class Discovery:
             for version in kind.versions:
                 if version.served and version.name not in versions:
                     versions.append(version.name)
-        for group, name, *_ in VIRTUAL:
+        for group, name in [(each[0], each[1]) for each in VIRTUAL] + [(each[0], each[1]) for each in PARTS]:
             versions = found.setdefault(group, [])
             if name not in versions:
                 versions.append(name)
@@ -161,6 +167,18 @@ class Discovery:
                         "verbs": ["create"],
                     }
                 )
+        for home, name, plural, piece, kind_name, namespaced in PARTS:
+            if (home, name) == (group, version):
+                response = {"group": group, "version": version, "kind": kind_name}
+                entries.append(
+                    {
+                        "resource": plural,
+                        "scope": "Namespaced" if namespaced else "Cluster",
+                        "singularResource": "",
+                        "verbs": [],
+                        "subresources": [{"subresource": piece, "responseKind": response, "verbs": ["get"]}],
+                    }
+                )
         return entries
 
     # --- the older form -------------------------------------------------------------------------------------------
@@ -205,6 +223,17 @@ class Discovery:
                         "namespaced": namespaced,
                         "kind": kind_name,
                         "verbs": ["create"],
+                    }
+                )
+        for home, name, plural, piece, kind_name, namespaced in PARTS:
+            if (home, name) == (group, version):
+                resources.append(
+                    {
+                        "name": f"{plural}/{piece}",
+                        "singularName": "",
+                        "namespaced": namespaced,
+                        "kind": kind_name,
+                        "verbs": ["get"],
                     }
                 )
         return {

@@ -16,6 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from fairway.api.space import Space
+from fairway.server.queue_metrics import QueueMetrics
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
@@ -41,6 +42,8 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._registry.register(_Requests(self))
         self._registry.register(_Spaces(spaces))
+        self.queues = QueueMetrics()
+        self._registry.register(self.queues)
 
     def count(self, verb: str, resource: str, code: int) -> None:
         key = (verb, resource, code)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
-from fairway.control.admission.lifecycle import sync_pods_ready
+from fairway.control.admission.lifecycle import begin_pods_ready
 from fairway.control.admission.observer import Observer
 from fairway.control.apply import Note, Write
 from fairway.control.configuration import Configuration
@@ -14,7 +14,7 @@ from fairway.control.mirror import Table
 from fairway.control.outcome import Event, Outcomes
 from fairway.control.resources import WORKLOADS
 from fairway.core.admit.cycle import settle
-from fairway.core.admit.plan import Admit, Plan
+from fairway.core.admit.plan import Admit
 from fairway.core.model import Time
 
 
@@ -43,12 +43,10 @@ class Decider:
         config: Configuration,
         observer: Observer,
         workloads: Table,
-        on_plan: Callable[[Plan, Time], None] = lambda _plan, _now: None,
     ) -> None:
         self._config = config
         self._observer = observer
         self._view = _View(workloads)
-        self._on_plan = on_plan
         self._refused: dict[str, str] = {}
 
     @property
@@ -60,7 +58,6 @@ class Decider:
         plan = settle(state, now)
         if not plan.actions:
             return []
-        self._on_plan(plan, now)
         outcome = Outcomes(self._view, state.tree, self._config.observable).of(plan, now)
         admitted = {action.workload.key for action in plan.actions if isinstance(action, Admit)}
         told = _told(outcome.events, admitted)
@@ -72,8 +69,7 @@ class Decider:
             elif obj.get("status") == stored.get("status"):
                 told.pop(key, None)
                 continue
-            if self._config.waits_for_pods and obj["metadata"].get("ownerReferences"):
-                sync_pods_ready(obj, False, now) if not _has_pods_ready(obj) else None
+            begin_pods_ready(obj, self._config, now)
             notes = [Note(obj, e.type, e.reason, e.message) for e in told.pop(key, ())]
             writes.append(self._write(key, obj, notes, key in admitted, now))
         self._attach(writes, told)
@@ -127,7 +123,3 @@ def _told(events: list[Event], admitted: set[str]) -> dict[str, list[Event]]:
         if event not in known:
             known.append(event)
     return told
-
-
-def _has_pods_ready(obj: Json) -> bool:
-    return any(each["type"] == "PodsReady" for each in obj["status"].get("conditions") or ())

@@ -87,6 +87,7 @@ class Lifecycle:
         if is_true(obj, "Evicted") and obj["status"].get("admission") and not self._world.has_job(obj):
             release(obj, now, self._config.observable)
         if obj["status"] != (stored.get("status") or {}):
+            begin_pods_ready(obj, self._config, now)
             verdict.status = obj
         return verdict
 
@@ -345,6 +346,12 @@ def sync_checks(obj: Json, queue: Queue, now: Time) -> None:
         status["admissionChecks"] = checks
     else:
         status.pop("admissionChecks", None)
+
+
+def begin_pods_ready(obj: Json, config: Configuration, now: Time) -> None:
+    """A first 'not ready' costs no write of its own: it comes with whatever else is said first."""
+    if config.waits_for_pods and obj["metadata"].get("ownerReferences") and find_condition(obj, "PodsReady") is None:
+        sync_pods_ready(obj, False, now)
 
 
 def sync_pods_ready(obj: Json, ready: bool, now: Time) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.adapters import Json
-from fairway.control.conditions import is_true
+from fairway.control.conditions import find_condition, is_true
 from fairway.control.configuration import Configuration
 from fairway.control.limits import with_defaults
 from fairway.control.mirror import Mirror
@@ -28,9 +28,10 @@ from fairway.core.admit.lines import QueueMissing
 from fairway.core.admit.readiness import Check
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
-from fairway.core.model import Queue, TenantQueue, Time, Workload
+from fairway.core.model import Queue, Shape, TenantQueue, Time, Workload
 from fairway.core.shapes import Shapes
 
+_OVER = ("Suspended", "Misconfigured", "AdmissionGated", "PendingEvaluation", "Deactivated")
 log = logging.getLogger("fairway.control")
 
 
@@ -47,6 +48,8 @@ class Observer:
         self.queues_touched: dict[str, None] = {}
         self.tenants_touched: dict[str, None] = {}
         self.cohorts_touched: dict[str, None] = {}
+        self.untold: dict[tuple[str, Shape], dict[str, None]] = {}
+        """Who waits and was never told why, by queue and shape."""
         self._stranded: dict[str, None] = {}
         self._ranges: dict[str, dict[str, Json]] = {}
         for resource, handle in (
@@ -242,6 +245,8 @@ class Observer:
             self.state.remove(key, self._now())
             return
         self.submit(workload)
+        if is_untold(obj) and workload.key in self.state.lines.waiting:
+            self.untold.setdefault((workload.queue, workload.shape), {})[key] = None
 
     def submit(self, workload: Workload) -> None:
         old = self.state.lines.waiting.get(workload.key)
@@ -296,6 +301,12 @@ class Observer:
             log.warning("Workload %s cannot be read, and waits for nothing: %s", compiler.key_of(obj), error)
             self.state.remove(compiler.key_of(obj), self._now())
             return None
+
+
+def is_untold(obj: Json) -> bool:
+    """Whether a workload that may be considered does not say why it waits, or gives a reason that is over."""
+    said = find_condition(obj, "QuotaReserved")
+    return said is None or (said.get("status") == "False" and said.get("reason") in _OVER)
 
 
 def _same(old: Workload, new: Workload) -> bool:

@@ -17,6 +17,8 @@ from fairway.control.admission.decider import Decider
 from fairway.control.admission.lifecycle import Lifecycle, Verdict
 from fairway.control.admission.observer import Observer
 from fairway.control.admission.queue_status import QueueStatus
+from fairway.control.admission.telling import Telling
+from fairway.control.admission.visibility import QueueViews
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.configuration import Configuration
 from fairway.control.events import Recorder
@@ -73,8 +75,10 @@ class Queueing:
         self.observer = Observer(self.config, self.mirror, self.now)
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
         self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
+        self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
         self.decider = Decider(self.config, self.observer, self.mirror[WORKLOADS])
         self._status = QueueStatus(self.config, self.observer, self.mirror)
+        self.views = QueueViews(self.config, self.observer, self.mirror[WORKLOADS])
         self.applier = Applier(client, self.mirror, self._record)
         self._due: list[tuple[Time, str]] = []
         self._status_at = float("-inf")
@@ -102,6 +106,12 @@ class Queueing:
             self._task = None
         await self.mirror.stop()
         await self.recorder.stop()
+
+    @property
+    def died(self) -> BaseException | None:
+        """What ended the loop, if anything but `stop` did."""
+        ended = self._task is not None and self._task.done() and not self._task.cancelled()
+        return self._task.exception() if ended and self._task is not None else None
 
     def wake(self) -> None:
         self.idle.clear()
@@ -143,7 +153,9 @@ class Queueing:
         if self._status.due and (not busy or self._status_rested()):
             self._status_at = self._clock.monotonic
             await self._apply(self._status.writes(now))
-        return busy or (self._status.due and self._status_rested())
+        if not busy and self._telling.busy:
+            await self._apply(self._telling.writes(now))
+        return busy or self._telling.busy or (self._status.due and self._status_rested())
 
     async def _apply(self, writes: list[Write]) -> None:
         if writes:
@@ -200,6 +212,7 @@ class Queueing:
             self._look_again(key)
 
     def _record(self, note: Note) -> None:
+        self.views.heard(note, self.now())
         self.recorder.note(note.about, note.type, note.reason, note.message, note.component)
 
 

@@ -1,0 +1,80 @@
+"""Tells those who wait why, where no decision did.
+
+The core tries one of a shape and parks the rest with it, so the rest would never hear why they wait. They are told when there is nothing
+better to do, a few at a time, and once: later reasons are those of the shape, and whoever asks gets them computed.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from fairway.control import render
+from fairway.control.admission.lifecycle import begin_pods_ready
+from fairway.control.admission.observer import Observer, is_untold
+from fairway.control.apply import Write
+from fairway.control.configuration import Configuration
+from fairway.control.mirror import Table
+from fairway.control.resources import WORKLOADS
+from fairway.core.admit.assign import Assigner
+from fairway.core.admit.plan import Pending
+from fairway.core.admit.preempt import Search
+from fairway.core.model import Mode, Time, Workload
+
+_AT_ONCE = 200
+
+
+class Telling:
+    def __init__(self, config: Configuration, observer: Observer, workloads: Table) -> None:
+        self._config = config
+        self._observer = observer
+        self._workloads = workloads
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._observer.untold)
+
+    def writes(self, now: Time) -> list[Write]:
+        found: list[Write] = []
+        untold = self._observer.untold
+        for group, keys in list(untold.items()):
+            waiting = [self._observer.state.lines.waiting.get(key) for key in list(keys)[: _AT_ONCE - len(found)]]
+            for key in list(keys)[: len(waiting)]:
+                del keys[key]
+            if not keys:
+                del untold[group]
+            there = [workload for workload in waiting if workload is not None]
+            said = self._reason(there[0], now) if there else None
+            if said is not None:
+                for workload in there:
+                    found += self._tell(workload, *said, now)
+            if len(found) >= _AT_ONCE:
+                break
+        return found
+
+    def _reason(self, workload: Workload, now: Time) -> tuple[str, str] | None:
+        """What a decision would say now. Nothing where a decision is still to come, or a queue's own state is the reason."""
+        state = self._observer.state
+        queue, node = state.queues.get(workload.queue), state.tree.queues.get(workload.queue)
+        if queue is None or node is None or not state.is_active(queue.name):
+            return None
+        traits = workload.traits
+        if traits is not None and (traits.misconfigured is not None or traits.failed_checks):
+            return None
+        if not state.lines.namespace_matches(queue, workload.namespace):
+            return None
+        search = Search(state.field(now), workload, queue, node)
+        found = Assigner(workload.shape, queue, node, state.flavors, state.settings, search.simulate).assign()
+        if found.mode is Mode.NO_FIT:
+            return Pending(found.no_fit.value).value, found.message()
+        if found.mode is Mode.PREEMPT:
+            return Pending.WAITING_FOR_QUOTA.value, found.message()
+        return None
+
+    def _tell(self, waiting: Workload, reason: str, message: str, now: Time) -> list[Write]:
+        obj = self._workloads.get(waiting.key)
+        if obj is None or not is_untold(obj) or waiting.backoff is not None:
+            return []
+        changed = copy.deepcopy(obj)
+        render.set_pending(changed, reason, message, waiting.shape.pod_sets, now, self._config.observable)
+        begin_pods_ready(changed, self._config, now)
+        return [Write("updateStatus", WORKLOADS, changed)]
