@@ -19,6 +19,8 @@ from fairway.control.adapters import ADAPTERS
 from fairway.control.admission.queueing import Queueing
 from fairway.control.configuration import Configuration
 from fairway.control.in_use import InUse
+from fairway.control.jobs.controller import Jobs
+from fairway.control.jobsets.controller import JobSets
 from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
 from fairway.control.workloads.hook import JobHook
@@ -119,8 +121,11 @@ class Node:
         folder = self._data / "spaces" / space.name
         cluster = Cluster(lambda name: LocalClient(space, name), folder, self._machine, self._clock, self._ids)
         await cluster.open()
-        cluster.start()
-        self._keepers.append(cluster)
+        jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
+        sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
+        for keeper in (sets, jobs, cluster):
+            keeper.start()
+            self._keepers.append(keeper)
         return cluster
 
     async def _queue(self, space: Space) -> Queueing:

@@ -39,7 +39,7 @@ class Notes:
     def __init__(self) -> None:
         self.all: list[tuple[str, str, str]] = []
 
-    def record(self, about: Json, reason: str, message: str, *, warning: bool = False) -> None:
+    def note(self, about: Json, type: str, reason: str, message: str, component: str) -> None:
         self.all.append((about["metadata"]["name"], reason, message))
 
     def reasons(self, name: str) -> list[str]:

@@ -42,7 +42,7 @@ RETRY_SECONDS, RETRY_MAX_SECONDS = 0.2, 60.0
 class Recorder(Protocol):
     """Takes note of events; nothing waits for them."""
 
-    def record(self, about: Json, reason: str, message: str, *, warning: bool = False) -> None: ...
+    def note(self, about: Json, type: str, reason: str, message: str, component: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -284,7 +284,7 @@ class Jobs:
         namespace, name = tracked.key
         metadata = {"namespace": namespace, "name": name, "uid": tracked.uid, "resourceVersion": tracked.version}
         about = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
-        self._recorder.record(about, reason, message, warning=warning)
+        self._recorder.note(about, "Warning" if warning else "Normal", reason, message, COMPONENT)
 
 
 class _JobNews:

@@ -195,7 +195,8 @@ class JobSets:
         self.rounds.look_at(tracked.uid, self._clock.now + delay)
 
     def _tell(self, tracked: Tracked, jobset: JobSet, reason: str, message: str, *, warning: bool = False) -> None:
-        self._recorder.record(_identity(tracked, jobset), reason, message, warning=warning)
+        kind = "Warning" if warning else "Normal"
+        self._recorder.note(_identity(tracked, jobset), kind, reason, message, COMPONENT)
 
 
 class _SetNews:
