@@ -1,31 +1,37 @@
-"""`make demo`: a node from nothing in a folder of its own, two teams' queues and a job in it, looked at, and gone again."""
+"""`make demo`: a node from nothing in a folder of its own; two teams share it, borrow, are asked to give back, and finish."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import yaml
 from rich.console import Console
 
-from fairway.api.client import Query, Resource
-from fairway.api.remote import RemoteClient
-from fairway.cli import kubeconfig
-from fairway.runtime.datadir import DataDir
-from fairway.runtime.transport import HttpTransport
+from fairway.api.client import Resource
+from fairway.sdk.aio import AsyncClient
+from fairway.sdk.request import JobRequest
+from fairway.sdk.view import JobView, State
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-_FILES = ("two-teams.yaml", "job.yaml")
-_PLURALS = {
-    "ResourceFlavor": ("resourceflavors", False),
-    "ClusterQueue": ("clusterqueues", False),
-    "LocalQueue": ("localqueues", True),
-    "Namespace": ("namespaces", False),
-    "Job": ("jobs", True),
+TEAMS = {"vision": "team-vision", "language": "team-language"}
+QUEUE = "training"
+JOBS_EACH = 15
+SECONDS = 3
+LIMIT_SECONDS = 180
+WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
+_KINDS = {
+    "ResourceFlavor": Resource("kueue.x-k8s.io", "v1beta2", "resourceflavors", namespaced=False),
+    "ClusterQueue": Resource("kueue.x-k8s.io", "v1beta2", "clusterqueues", namespaced=False),
+    "LocalQueue": Resource("kueue.x-k8s.io", "v1beta2", "localqueues"),
+    "Namespace": Resource("", "v1", "namespaces", namespaced=False),
 }
 console = Console(highlight=False)
 
@@ -33,20 +39,82 @@ console = Console(highlight=False)
 def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="fairway-demo-"))
     try:
-        _fairway(folder, "up", "--detach", "--port", "0")
-        if shutil.which("kubectl"):
-            _with_kubectl(folder)
-        else:
-            console.print("[dim]kubectl is not installed; the same through Fairway's own client:[/dim]")
-            asyncio.run(_with_client(folder))
+        # The demo's machine has eight CPUs, whatever the real one has: its jobs only sleep.
+        _fairway(folder, "up", "--detach", "--port", "0", "--cpu", "8", "--memory", "16Gi")
+        asyncio.run(_play(folder))
         _fairway(folder, "down")
     finally:
         subprocess.run([*_command(), "down", "--data", str(folder)], capture_output=True, check=False)
         shutil.rmtree(folder, ignore_errors=True)
     console.print(
-        "\n[green]That was a whole node, and it left nothing behind.[/green] Start one to keep with: fairway up"
+        "\n[green]Thirty jobs of two teams, and nothing is left behind.[/green] Start a node to keep: fairway up"
     )
     return 0
+
+
+async def _play(folder: Path) -> None:
+    async with AsyncClient(kubeconfig=folder / "kubeconfig") as client, asyncio.timeout(LIMIT_SECONDS):
+        for document in yaml.safe_load_all((EXAMPLES / "two-teams.yaml").read_text(encoding="utf-8")):
+            await client.api.create(_KINDS[document["kind"]], document)
+        console.print("\nTwo queues in one cohort, four CPUs each: [bold]vision[/bold] and [bold]language[/bold].")
+        console.print(f"vision submits {JOBS_EACH} jobs of one CPU, and language is not there yet:")
+        await _submit(client, "vision")
+        await _until(
+            client, lambda seen: seen["vision", State.RUNNING] > 4, "vision runs on all eight: four are borrowed"
+        )
+        console.print(f"Now language submits {JOBS_EACH} as well, and wants its own four back:")
+        await _submit(client, "language")
+        await _until(
+            client, lambda seen: seen["language", State.RUNNING] >= 4, "language has its four; vision gave them back"
+        )
+        await _until(client, lambda seen: _done(seen) == 2 * JOBS_EACH, "all are done")
+        evicted = await _evictions(client)
+        console.print(f"{evicted} jobs were asked to stop and ran again later; each counted once in the end.")
+
+
+async def _submit(client: AsyncClient, team: str) -> None:
+    request = [
+        JobRequest(f"sleep {SECONDS}", name=f"{team}-{number:02d}", namespace=TEAMS[team], queue=QUEUE, memory="16Mi")
+        for number in range(JOBS_EACH)
+    ]
+    await client.map(request)
+
+
+async def _until(client: AsyncClient, right: Any, words: str) -> None:
+    """Follow the jobs, a line for each change, until they are as wanted."""
+    told = ""
+    while True:
+        seen = Counter((_team(job), job.state) for job in await client.list(all_namespaces=True))
+        line = "   ".join(f"{team}: {_counts(seen, team)}" for team in TEAMS)
+        if line != told:
+            console.print(f"  {line}")
+            told = line
+        if right(seen):
+            console.print(f"[green]✓[/green] {words}\n")
+            return
+        await asyncio.sleep(0.25)
+
+
+def _team(job: JobView) -> str:
+    return next((team for team, namespace in TEAMS.items() if namespace == job.namespace), "")
+
+
+def _counts(seen: Counter[tuple[str, State]], team: str) -> str:
+    parts = [f"{seen[team, state]} {state.value}" for state in State if seen[team, state]]
+    return ", ".join(parts) or "nothing"
+
+
+def _done(seen: Counter[tuple[str, State]]) -> int:
+    return sum(count for (_team, state), count in seen.items() if state is State.DONE)
+
+
+async def _evictions(client: AsyncClient) -> int:
+    found = 0
+    with contextlib.suppress(KeyError):
+        for item in (await client.api.list(WORKLOADS)).items:
+            stats = (item.json().get("status") or {}).get("schedulingStats") or {}
+            found += bool(stats.get("evictions"))
+    return found
 
 
 def _command() -> list[str]:
@@ -56,42 +124,6 @@ def _command() -> list[str]:
 def _fairway(folder: Path, *arguments: str) -> None:
     console.print(f"[bold]$ fairway {' '.join(arguments)}[/bold]")
     subprocess.run([*_command(), *arguments, "--data", str(folder)], check=True)
-
-
-def _with_kubectl(folder: Path) -> None:
-    config = ["--kubeconfig", str(folder / "kubeconfig")]
-    for arguments in (
-        *(["apply", "-f", str(EXAMPLES / name)] for name in _FILES),
-        ["get", "clusterqueues", "-o", "wide"],
-        ["get", "localqueues,jobs", "-A"],
-        ["explain", "clusterqueue.spec.preemption", "--api-version=kueue.x-k8s.io/v1beta2"],
-    ):
-        console.print(f"\n[bold]$ kubectl {' '.join(arguments)}[/bold]".replace(str(EXAMPLES), "examples"))
-        subprocess.run(["kubectl", *config, *arguments], check=True)
-    console.print()
-
-
-async def _with_client(folder: Path) -> None:
-    access = kubeconfig.access(DataDir.at(folder), None)
-    client = RemoteClient(HttpTransport(access.server, access.ssl_context()), lambda: access.token)
-    try:
-        for name in _FILES:
-            for document in yaml.safe_load_all((EXAMPLES / name).read_text(encoding="utf-8")):
-                item = await client.create(_resource(document), document)
-                console.print(f"{document['kind']} {item.meta.name} created")
-        for kind in ("ClusterQueue", "LocalQueue", "Job"):
-            plural, namespaced = _PLURALS[kind]
-            group = ("batch", "v1") if kind == "Job" else ("kueue.x-k8s.io", "v1beta2")
-            listing = await client.list(Resource(*group, plural, namespaced), Query())
-            console.print(f"{plural}: {', '.join(sorted(item.meta.name for item in listing.items))}")
-    finally:
-        await client.close()
-
-
-def _resource(document: dict[str, str]) -> Resource:
-    group, _slash, version = document["apiVersion"].rpartition("/")
-    plural, namespaced = _PLURALS[document["kind"]]
-    return Resource(group, version, plural, namespaced)
 
 
 if __name__ == "__main__":

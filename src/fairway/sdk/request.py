@@ -17,6 +17,7 @@ IMAGE = "none"
 """What stands for the image where nobody names one: commands run on the machine, images are not pulled."""
 GPU = "nvidia.com/gpu"
 _ARRAY = re.compile(r"(\d+)-(\d+)(?:%(\d+))?")
+_DOLLAR = re.compile(r"\$(?=[$(])")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -75,7 +76,8 @@ def _argv(command: str | Sequence[str]) -> list[str]:
     argv = ["/bin/sh", "-c", command] if isinstance(command, str) else [str(word) for word in command]
     if not argv or not (command if isinstance(command, str) else argv[0]).strip():
         raise RequestError("there is no command to run: say what to run, like 'python train.py'")
-    return argv
+    # Kubernetes reads $(NAME) and $$ in a command; what a person types means itself.
+    return [_DOLLAR.sub("$$", word) for word in argv]
 
 
 def _stem(argv: Sequence[str]) -> str:

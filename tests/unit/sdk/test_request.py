@@ -19,6 +19,11 @@ def test_a_command_line_runs_in_a_shell_and_words_run_as_they_are() -> None:
     assert container(job_object(JobRequest(["echo", "$HOME"])))["command"] == ["echo", "$HOME"]
 
 
+def test_dollars_mean_what_they_mean_in_a_shell() -> None:
+    command = container(job_object(JobRequest("echo $$ $(date) $HOME $$(x)")))["command"][2]
+    assert command == "echo $$$ $$(date) $HOME $$$$(x)", "each $ before $ or ( is doubled; Kubernetes halves them again"
+
+
 def test_resources_queue_and_priority_are_where_queueing_looks_for_them() -> None:
     job = job_object(JobRequest("true", queue="training", cpu=1.5, memory="4096Mi", gpus=2, priority="high"))
     assert job["metadata"]["labels"][QUEUE_LABEL] == "training"
