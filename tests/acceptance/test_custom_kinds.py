@@ -182,7 +182,7 @@ def test_built_in_kinds_are_listed_and_an_upstream_definition_of_one_changes_not
             ],
         },
     }
-    for flags in ((), ("--server-side", "--force-conflicts")):
+    for flags in (("--server-side",), (), ("--server-side",)):
         cluster.apply(foreign, flags=flags)
         assert "cohortName" in cluster("explain", "clusterqueue.spec").out
         assert "COHORT" in cluster("get", "cq", "-o", "wide").out or cluster("get", "cq").out == ""

@@ -37,6 +37,7 @@ class CustomKinds:
         self._leaving: set[str] = set()
         self._worker = Worker("custom-kinds", self._step)
         space.objects.hooks.append(self._admit)
+        space.objects.unowned.update((KIND.bucket, name) for name in self._builtin)
         space.store.listen(self._observe, KIND.bucket)
 
     def load(self) -> None:

@@ -42,6 +42,8 @@ class Objects:
         self.clock = clock
         self.ids = ids
         self.hooks = list(hooks)
+        self.unowned: set[tuple[str, str]] = set()
+        """Bucket and name of objects that the server keeps as they are: whoever applies something to them conflicts with nobody."""
         self._namespaces: dict[str, tuple[int, bool]] = {}
         self._second = (0, Time(""))
 

@@ -75,7 +75,7 @@ def _apply(objects: Objects, target: Target, applied: Any, options: Options) -> 
             applied,
             options.manager,
             target.kind.api_version(target.version.name),
-            options.force,
+            options.force or (target.kind.bucket, target.name) in objects.unowned,
             objects.now(),
             node,
             target.subresource,
