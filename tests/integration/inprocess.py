@@ -252,13 +252,13 @@ def _readable(headers: Any) -> list[tuple[str, str]]:
 
 
 @contextlib.asynccontextmanager
-async def listening(app: App) -> AsyncIterator[int]:
+async def listening(app: App, certificate: serving.Certificate | None = None) -> AsyncIterator[int]:
     """The application behind a real socket, under the server that nodes use. Yields the port."""
     listener = socket.create_server(("127.0.0.1", 0))
     started, stopping = asyncio.Event(), asyncio.Event()
     serving_task = asyncio.ensure_future(
         serving.serve(
-            cast("ASGI3Application", app), [listener], certificate=None, started=started.set, stopping=stopping
+            cast("ASGI3Application", app), [listener], certificate=certificate, started=started.set, stopping=stopping
         )
     )
     try:
