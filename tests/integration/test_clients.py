@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +23,15 @@ from tests.integration.inprocess import (
 
 from fairway.api.client import BulkItem, Client, Deletion, Item, Query, Resource, WatchEvent
 from fairway.api.errors import ApiError
+from fairway.api.kubeconfig import load_file
 from fairway.api.local import LocalClient
 from fairway.api.remote import BULK_PATH, RemoteClient
+from fairway.cli import serving
+from fairway.cli.contexts import SpaceContext, write_kubeconfig
 from fairway.kinds.k8s.core.config import ConfigMap
 from fairway.kinds.meta import ObjectMeta
+from fairway.runtime import certificates
+from fairway.runtime.clock import SystemClock
 from fairway.runtime.transport import HttpTransport
 
 CONFIGMAPS = Resource("", "v1", "configmaps")
@@ -554,3 +560,33 @@ def test_what_is_no_api_is_told_apart_from_a_refusal(node: Running) -> None:
             await client.close()
 
     node.run(body())
+
+
+def test_the_kubeconfig_of_a_node_leads_to_each_of_its_spaces(tmp_path: Path) -> None:
+    """Over TLS, with the authority and the tokens that it carries, and to nobody else."""
+    tls = certificates.ensure(tmp_path / "tls")
+    other = certificates.ensure(tmp_path / "other")
+
+    async def body(node: Running) -> None:
+        async with listening(node.app, serving.Certificate(tls.server, tls.server)) as port:
+            url = f"https://127.0.0.1:{port}"
+            tokens = [await node.node.admin_token(space, "") for space in node.node.spaces]
+            contexts = [
+                SpaceContext("fairway", url, tls.authority_pem, tokens[0]),
+                SpaceContext("fairway-member", f"{url}/spaces/member", tls.authority_pem, tokens[1]),
+                SpaceContext("impostor", url, other.authority_pem, tokens[0]),
+            ]
+            write_kubeconfig(tmp_path / "kubeconfig", contexts)
+            for name, marker in (("", "in-default"), ("fairway-member", "in-member")):
+                client = load_file(tmp_path / "kubeconfig", SystemClock(), context=name).connect("tests")
+                await client.create(CONFIGMAPS, configmap(marker))
+                assert [item.meta.name for item in (await client.list(CONFIGMAPS, Query("default"))).items] == [marker]
+                await client.close()
+            impostor = load_file(tmp_path / "kubeconfig", SystemClock(), context="impostor").connect("tests")
+            refusal = await Reached(node, impostor, "default").refused(impostor.list(CONFIGMAPS))
+            assert (refusal.code, refusal.reason) == (0, "Unreachable")
+            assert "certificate" in refusal.message
+            await impostor.close()
+
+    with running(names=("default", "member")) as node:
+        node.run(body(node))
