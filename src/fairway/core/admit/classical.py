@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from heapq import merge
 
 from fairway.core.admit.contest import Cause, Contest, Victim, fill_back
-from fairway.core.model import PreemptionPolicy, Workload
+from fairway.core.model import Cell, PreemptionPolicy, Workload
 from fairway.core.quota.node import Node
 
 
@@ -40,7 +40,7 @@ def classical_victims(contest: Contest) -> list[Victim]:
     may_borrow = contest.queue.preemption.borrow_lower_priority
     contest_others = may_borrow or _strictly_under_nominal(contest)
     reclaimable, contested = _others(contest, contest_others)
-    if not reclaimable.nodes and not contested.nodes and not _any_own(contest):
+    if not _could_be_enough(contest, reclaimable.nodes, contested.nodes):
         return []
     for borrowing in _attempts(contest, reclaimable, contested, contest_others):
         victims = _attempt(contest, reclaimable, contested, borrowing)
@@ -171,15 +171,33 @@ def _while_lower(
         yield entry[-1]
 
 
-def _any_own(contest: Contest) -> bool:
-    """Whether anybody in the own queue could be asked at all: the lowest priority is the first to look at."""
-    policy, name, ledger = contest.queue.preemption.within_queue, contest.node.name, contest.field.ledger
-    if policy is PreemptionPolicy.NEVER:
-        return False
-    ranked = ledger.ranked.get(name)
-    if ranked and ranked[0][0] <= contest.workload.shape.priority:
-        return True
-    return bool(ledger.evicted.get(name))
+def _could_be_enough(contest: Contest, *others: list[Node]) -> bool:
+    """Whether it would do if everybody who may be asked went: a bound that is cheap to look at before anybody is asked."""
+    node = contest.node
+    for cell, amount in contest.usage.items():
+        short = amount - node.available(cell)
+        if short <= 0:
+            continue
+        short -= sum(other.usage.get(cell, 0) for nodes in others for other in nodes)
+        if short > 0 and _own_share(contest, cell, short) < short:
+            return False
+    return True
+
+
+def _own_share(contest: Contest, cell: Cell, enough: int) -> int:
+    """How much those of the own queue hold who may be asked, as far as it matters."""
+    if contest.queue.preemption.within_queue is PreemptionPolicy.NEVER:
+        return 0
+    ledger, name, highest = contest.field.ledger, contest.node.name, contest.workload.shape.priority
+    held = 0
+    for workload in ledger.evicted.get(name, {}).values():
+        held += workload.reservation.usage.get(cell, 0) if workload.reservation is not None else 0
+    for entry in ledger.ranked.get(name, ()):
+        if entry[0] > highest or held >= enough:
+            break
+        reservation = entry[-1].reservation
+        held += reservation.usage.get(cell, 0) if reservation is not None else 0
+    return held
 
 
 def _any(workloads: Iterator[Workload]) -> bool:

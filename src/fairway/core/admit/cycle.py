@@ -73,7 +73,18 @@ def _run_to_rest(state: AdmitState, now: Time, plan: Plan, names: list[str]) -> 
 class _Round:
     """State of one round: who was told to go in it, and what is set aside only for its duration."""
 
-    __slots__ = ("_changed", "_field", "_nominator", "_now", "_plan", "_set_aside", "_state", "_stirred", "_taken")
+    __slots__ = (
+        "_changed",
+        "_field",
+        "_keeps_out",
+        "_nominator",
+        "_now",
+        "_plan",
+        "_set_aside",
+        "_state",
+        "_stirred",
+        "_taken",
+    )
 
     def __init__(self, state: AdmitState, now: Time, plan: Plan) -> None:
         self._state = state
@@ -82,6 +93,8 @@ class _Round:
         self._field: Field = state.field(now)
         self._nominator = Nominator(state, self._field)
         self._taken: dict[str, Victim] = {}
+        # Shares are compared with everybody still in place, so where they decide, victims come and go at each look.
+        self._keeps_out = not state.settings.fair_sharing
         self._set_aside: list[tuple[Node, Amounts]] = []
         self._changed = False
         self._stirred = False
@@ -97,8 +110,7 @@ class _Round:
         self._count_round(heads)
         entries, refused = self._nominate(heads)
         ordered = list(self._process_in_order(entries))
-        for node, amounts in self._set_aside:
-            node.remove_all(amounts)
+        self._give_back()
         for entry in (*ordered, *refused):
             if entry.status is not Status.ASSUMED:
                 self._put_back(entry)
@@ -190,8 +202,7 @@ class _Round:
         if mode is Mode.PREEMPT and not self._may_preempt(entry):
             entry.note, entry.pending = Note.KEPT_BACK, Pending.WAITING_FOR_QUOTA
             return
-        for victim in entry.victims:
-            self._taken[victim.workload.key] = victim
+        self._take(entry.victims)
         if mode is Mode.PREEMPT:
             self._reserve_for_now(entry.node, entry.net_usage)
             self._preempt(entry)
@@ -203,7 +214,7 @@ class _Round:
         settings = self._state.settings
         if not (settings.recompute_on_overlap and self._overlaps(entry)):
             return self._fits(entry)
-        victims = list(self._taken.values())
+        victims = [] if self._keeps_out else list(self._taken.values())
         for victim in victims:
             self._take_out(victim.workload)
         nominated = entry.assignment.nominated()
@@ -232,15 +243,33 @@ class _Round:
     def _fits(self, entry: Entry) -> bool:
         if not self._taken and not entry.victims:
             return entry.node.fits(entry.net_usage)
-        gone = dict(self._taken)
-        for victim in entry.victims:
-            gone[victim.workload.key] = victim
+        gone = {victim.workload.key: victim for victim in entry.victims}
+        if self._keeps_out:
+            gone = {key: victim for key, victim in gone.items() if key not in self._taken}
+        else:
+            gone.update(self._taken)
         for victim in gone.values():
             self._take_out(victim.workload)
         fits = entry.node.fits(entry.net_usage)
         for victim in gone.values():
             self._put_in(victim.workload)
         return fits
+
+    def _take(self, victims: list[Victim]) -> None:
+        """Whoever was told to go in this round does not count any more for those who come after."""
+        for victim in victims:
+            if victim.workload.key not in self._taken:
+                self._taken[victim.workload.key] = victim
+                if self._keeps_out:
+                    self._take_out(victim.workload)
+
+    def _give_back(self) -> None:
+        """At the end of the round all is as it is: victims hold their quota until they are gone."""
+        if self._keeps_out:
+            for victim in self._taken.values():
+                self._put_in(victim.workload)
+        for node, amounts in self._set_aside:
+            node.remove_all(amounts)
 
     def _take_out(self, workload: Workload) -> None:
         reservation = workload.reservation
@@ -256,8 +285,15 @@ class _Round:
         """Nobody can make room now. Unless it could always reclaim, lower priorities must not take what there is."""
         entry.requeue, entry.pending = Requeue.NO_CANDIDATES, Pending.WAITING_FOR_QUOTA
         waits = self._state.settings.preemptors_first and entry.is_preemptor
-        if not entry.queue.preemption.always_reclaims or waits:
-            self._reserve_for_now(entry.node, to_reserve(entry, entry.node))
+        if entry.queue.preemption.always_reclaims and not waits:
+            return
+        own = [v.workload for v in self._taken.values() if self._keeps_out and _held_in(v.workload, entry.node)]
+        for workload in own:
+            self._put_in(workload)
+        claim = to_reserve(entry, entry.node)
+        for workload in own:
+            self._take_out(workload)
+        self._reserve_for_now(entry.node, claim)
 
     def _reserve_for_now(self, node: Node, amounts: Amounts) -> None:
         amounts = dict(amounts)
@@ -308,6 +344,8 @@ class _Round:
         holding = entry.assignment.holding()
         replaced = entry.replaced() if entry.victims else None
         if replaced is not None:
+            if self._keeps_out and self._taken.pop(replaced.key, None) is not None:
+                self._put_in(replaced)
             state.ledger.empty(replaced)
         workload.reservation = Reservation(
             entry.queue.name, holding.uses, holding.usage, holding.cells, self._now, admitted=not entry.queue.checks
@@ -392,6 +430,10 @@ def _requests_of(workload: Workload, only_of: Queue | None) -> Amounts:
 
 def _tried(progress: ScanProgress | None) -> list[dict[str, int]] | None:
     return progress.tried if progress is not None else None
+
+
+def _held_in(workload: Workload, node: Node) -> bool:
+    return workload.reservation is not None and workload.reservation.queue == node.name
 
 
 def _gate_closed(workload: Workload) -> bool:
