@@ -77,10 +77,14 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def share(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.0%}" if ratio < 10 else f"{ratio:.0f} ×"
+
+
 def table(results: list[Result]) -> Table:
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    columns = ("", "measured", "", "cpu µs", "beside it", "", "ratio", "aim", "")
-    for column, justify in zip(columns, "lrlrrlrrl", strict=True):
+    columns = ("", "measured", "", "cpu µs", "beside it", "", "ratio", "by cpu", "aim", "")
+    for column, justify in zip(columns, "lrlrrlrrrl", strict=True):
         drawn.add_column(column, justify="right" if justify == "r" else "left", no_wrap=True)
     for result in results:
         drawn.add_row(
@@ -90,7 +94,8 @@ def table(results: list[Result]) -> Table:
             "" if result.cpu_us is None else number(result.cpu_us),
             "" if result.probe_value is None else number(result.probe_value),
             Text(result.probe, "dim"),
-            "" if result.ratio is None else f"{result.ratio:.0%}" if result.ratio < 10 else f"{result.ratio:.0f} ×",
+            share(result.ratio),
+            share(result.cpu_ratio),
             _aim(result),
             {True: Text("reached", "green"), False: Text("missed", "red"), None: Text("")}[result.met],
         )
@@ -101,7 +106,7 @@ def _aim(result: Result) -> str:
     if result.aim is None:
         return ""
     sign = "≥" if result.more_is_better else "≤"
-    return f"{sign} {result.aim:.0%}" if result.aim_for == "ratio" else f"{sign} {number(result.aim)}"
+    return f"{sign} {result.aim:.0%}" if result.aim_for != "value" else f"{sign} {number(result.aim)}"
 
 
 def question_of(name: str) -> tuple[str, Callable[[bool], list[Result]]]:

@@ -12,10 +12,15 @@ import msgspec
 
 from benchmarks import probes, sample, stores
 from benchmarks.result import Result, Rounds, Sample, Stopwatch
+from fairway.api import bootstrap
 from fairway.api.client import BulkItem, Resource
 from fairway.api.errors import ApiError
 from fairway.api.local import LocalClient
-from fairway.node import Node
+from fairway.api.space import Space
+from fairway.kinds.builtin import KINDS
+from fairway.runtime.clock import SystemClock
+from fairway.runtime.ids import SystemIds
+from fairway.server.access import SpaceAccess
 
 RAW = "rows/s, raw SQLite batch"
 PER_CALL = 1000
@@ -80,10 +85,12 @@ def reserved(stored: dict[str, Any]) -> dict[str, Any]:
 
 async def _written(resource: Resource, verb: Verb, make: Callable[[int], dict[str, Any]], count: int) -> Sample:
     with probes.folder() as folder:
-        node = Node(folder)
-        await node.start()
-        client = LocalClient(node.spaces[0], "benchmark")
-        try:
+        async with stores.durable_store(folder) as store:
+            # A space with its admission, without the controllers that would add writes of their own.
+            space = Space("default", store, KINDS, SystemClock(), SystemIds())
+            SpaceAccess(space)
+            await bootstrap.ensure(space, bootstrap.namespaces())
+            client = LocalClient(space, "benchmark")
             if verb == "updateStatus":
                 await _write(client, [BulkItem("create", resource, make(number)) for number in range(count)])
                 listed = await client.list(resource)
@@ -95,8 +102,6 @@ async def _written(resource: Resource, verb: Verb, make: Callable[[int], dict[st
             watch = Stopwatch()
             await _write(client, bodies[1:])
             return watch.per_second(count - 1)
-        finally:
-            await node.stop()
 
 
 async def _write(client: LocalClient, items: Sequence[BulkItem]) -> None:

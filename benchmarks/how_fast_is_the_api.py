@@ -1,6 +1,7 @@
 """How fast does a node answer over HTTP, beside a hello-world on the same server?
 
-All features are on (tokens, roles, types, admission, durability); TLS is off. The clients share the machine with the servers.
+All features are on (tokens, roles, types, admission, durability); TLS is off. The clients share the machine with the servers, so the
+ratio that counts is that of the servers' processor time: one node uses one processor.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ OBJECTS = 1000
 WATCHERS = 100
 BULK = 500
 GET, POST, STREAM = "hello GET/s", "hello POST/s", "hello chunks/s"
-JOBS = "/apis/batch/v1/namespaces/default/jobs"
+NAMESPACE = "speed"
+"""Without a queue, so that no controller takes up the Jobs: the API is measured, not what follows from it."""
+JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 
 
 def run(quick: bool) -> list[Result]:
@@ -50,9 +53,9 @@ def run(quick: bool) -> list[Result]:
     note = "; ".join(f"{name}: p50 {low:.1f} ms, p99 {high:.1f} ms" for name, (low, high) in latency.items())
     return [
         rounds.result("creates, 1 client", "requests/s", beside=f"{POST} (1 client)"),
-        rounds.result("creates, 32 clients", "requests/s", beside=POST, aim=0.15, aim_for="ratio", note=note),
+        rounds.result("creates, 32 clients", "requests/s", beside=POST, aim=0.15, aim_for="cpu_ratio", note=note),
         rounds.result("creates in bulk, 4 clients", "objects/s", beside=POST),
-        rounds.result("gets, 32 clients", "requests/s", beside=GET, aim=0.5, aim_for="ratio"),
+        rounds.result("gets, 32 clients", "requests/s", beside=GET, aim=0.5, aim_for="cpu_ratio"),
         rounds.result("status patches, 32 clients", "requests/s", beside=POST),
         rounds.result("events to 100 watchers", "events/s", beside=STREAM),
     ]
@@ -60,7 +63,7 @@ def run(quick: bool) -> list[Result]:
 
 def manifest(name: str, number: int) -> dict[str, object]:
     """A Job as a person writes it."""
-    metadata = {"name": name, "namespace": "default", "labels": sample.labels(number)}
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": sample.labels(number)}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": sample.job_spec()}
 
 
@@ -75,6 +78,9 @@ class Api:
         self.worst: dict[str, tuple[float, float]] = {}
 
     def prepare(self) -> None:
+        namespace = b'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"%s"}}' % NAMESPACE.encode()
+        make = iter([request("POST", "/api/v1/namespaces", namespace, token=self._node.token)])
+        stores.run(lambda: load.run_clients(self._node, [make], 60))
         requests = [self._create(f"there-{number}") for number in range(OBJECTS)]
         clients = [iter(requests[first::8]) for first in range(8)]
         stores.run(lambda: load.run_clients(self._node, clients, 60))

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+AimFor = Literal["value", "ratio", "cpu_ratio"]
+
 
 class Result(msgspec.Struct, kw_only=True):
     """One number, beside the number of a probe that was measured in the same rounds."""
@@ -21,16 +23,18 @@ class Result(msgspec.Struct, kw_only=True):
     probe_value: float | None = None
     ratio: float | None = None
     """Of the two, within a round; the median over the rounds."""
+    cpu_ratio: float | None = None
+    """The same by processor time: what the ratio is where nobody else wants the processor, if that is what limits both."""
     cpu_us: float | None = None
     """Processor time for each, where that says more than the clock of a busy machine."""
     aim: float | None = None
-    aim_for: Literal["value", "ratio"] = "value"
+    aim_for: AimFor = "value"
     note: str = ""
 
     @property
     def met(self) -> bool | None:
         """Whether the aim is reached; None where there is none."""
-        measured = self.ratio if self.aim_for == "ratio" else self.value
+        measured = {"value": self.value, "ratio": self.ratio, "cpu_ratio": self.cpu_ratio}[self.aim_for]
         if self.aim is None or measured is None:
             return None
         return measured >= self.aim if self.more_is_better else measured <= self.aim
@@ -64,6 +68,11 @@ class Rounds:
         pairs = zip(self._samples[name], self._samples[probe], strict=True)
         return median(sample.value / beside.value for sample, beside in pairs)
 
+    def cpu_ratio(self, name: str, probe: str) -> float | None:
+        """By the least of each: other processes only ever make it more."""
+        least = [_least(self._samples[name]), _least(self._samples[probe])]
+        return least[1] / least[0] if least[0] is not None and least[1] is not None else None
+
     def result(
         self,
         name: str,
@@ -72,7 +81,7 @@ class Rounds:
         beside: str = "",
         more_is_better: bool = True,
         aim: float | None = None,
-        aim_for: Literal["value", "ratio"] = "value",
+        aim_for: AimFor = "value",
         note: str = "",
     ) -> Result:
         """The names of measures are what the table shows."""
@@ -85,11 +94,16 @@ class Rounds:
             probe=beside,
             probe_value=self.median(beside) if beside else None,
             ratio=self.ratio(name, beside) if beside else None,
+            cpu_ratio=self.cpu_ratio(name, beside) if beside else None,
             cpu_us=median(cpu) if cpu else None,
             aim=aim,
             aim_for=aim_for,
             note=note,
         )
+
+
+def _least(samples: list[Sample]) -> float | None:
+    return min((sample.cpu_us for sample in samples if sample.cpu_us is not None), default=None)
 
 
 class Stopwatch:

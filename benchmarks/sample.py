@@ -13,11 +13,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def labels(number: int) -> dict[str, str]:
-    """Four; the values of three are common to many objects."""
+    """Four; the values of three are common to many objects. None that a controller acts upon."""
     return {
         "app.kubernetes.io/instance": f"run-{number:06}",
         "app.kubernetes.io/name": "train",
-        "kueue.x-k8s.io/queue-name": f"team-{number % 20}-queue",
+        "example.com/queue": f"team-{number % 20}-queue",
         "stage": "production",
     }
 
