@@ -24,7 +24,12 @@ async def engine_in(folder: Path, *, use_cgroups: bool = True, rescan_s: float =
     engine = ProcessEngine(folder, use_cgroups=use_cgroups, rescan_s=rescan_s)
     async with engine:
         await asyncio.wait_for(engine.ready(), PATIENCE_S)
-        yield engine
+        try:
+            yield engine
+        except BaseException:
+            for status in await engine.list():
+                await engine.stop(status.id, 0)
+            raise
     end_zygote(folder)
     assert processes_of(folder) == []
     assert cgroups_of(engine) == []
