@@ -15,7 +15,7 @@ from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
 PATIENCE_S = 30.0
-CGROUPS = Path("/sys/fs/cgroup")
+CGROUPS = "/sys/fs/cgroup"
 
 
 @contextlib.asynccontextmanager
@@ -57,8 +57,8 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-def cgroups_of(engine: ProcessEngine) -> list[Path]:
-    return [path for path in CGROUPS.rglob("fairway-*") if path.name == engine.cgroup_name]
+def cgroups_of(engine: ProcessEngine) -> list[str]:
+    return [path for path, _, _ in os.walk(CGROUPS) if os.path.basename(path) == engine.cgroup_name]
 
 
 async def final(engine: ProcessEngine, *ids: str) -> list[RunStatus]:
