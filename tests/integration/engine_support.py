@@ -15,7 +15,7 @@ from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
 PATIENCE_S = 30.0
-CGROUPS = Path("/sys/fs/cgroup")
+CGROUPS = "/sys/fs/cgroup"
 
 
 @contextlib.asynccontextmanager
@@ -24,7 +24,12 @@ async def engine_in(folder: Path, *, use_cgroups: bool = True, rescan_s: float =
     engine = ProcessEngine(folder, use_cgroups=use_cgroups, rescan_s=rescan_s)
     async with engine:
         await asyncio.wait_for(engine.ready(), PATIENCE_S)
-        yield engine
+        try:
+            yield engine
+        except BaseException:
+            for status in await engine.list():
+                await engine.stop(status.id, 0)
+            raise
     end_zygote(folder)
     assert processes_of(folder) == []
     assert cgroups_of(engine) == []
@@ -52,8 +57,8 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-def cgroups_of(engine: ProcessEngine) -> list[Path]:
-    return [path for path in CGROUPS.rglob("fairway-*") if path.name == engine.cgroup_name]
+def cgroups_of(engine: ProcessEngine) -> list[str]:
+    return [path for path, _, _ in os.walk(CGROUPS) if os.path.basename(path) == engine.cgroup_name]
 
 
 async def final(engine: ProcessEngine, *ids: str) -> list[RunStatus]:

@@ -114,31 +114,47 @@ def test_an_engine_that_is_killed_goes_on_where_it_was(node: Node, point: str) -
     assert node.times("c") <= 1
 
 
+@pytest.fixture
+def fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str) -> Path:
+    """Kills the zygote or the shim that comes to the point first; the engine is this process, and has no such point."""
+    marker = tmp_path / "fault"
+    monkeypatch.setenv("FAIRWAY_FAULT", f"{point}:{marker}")
+    return marker
+
+
 @pytest.mark.parametrize("point", ZYGOTE_POINTS + SHIM_POINTS_BEFORE_THE_CLAIM + SHIM_POINTS_AFTER_THE_RECORD)
-def test_a_zygote_or_shim_that_is_killed_when_nothing_depends_on_it_changes_nothing(node: Node, point: str) -> None:
-    node.wants(*(node.job(f"r{number}", number) for number in range(5)))
-    code, ends = node.run(fault=point)
-    assert code == 0
-    assert node.fault_happened
-    assert sorted(ends) == [[f"r{number}", "exited", number, "Error" if number else "Completed"] for number in range(5)]
-    assert [node.times(f"r{number}") for number in range(5)] == [1] * 5
-
-
-@pytest.mark.parametrize("memory", [None, 64 << 20], ids=["free", "limited"])
-@pytest.mark.parametrize("point", SHIM_POINTS_OF_NO_RETURN)
-def test_a_run_whose_shim_is_killed_is_lost_and_its_processes_with_it(
-    node: Node, point: str, memory: int | None
+@asynchronous
+async def test_a_zygote_or_shim_that_is_killed_when_nothing_depends_on_it_changes_nothing(
+    tmp_path: Path, fault: Path
 ) -> None:
-    then = "" if point == "shim-recording" else "setsid sleep 1000 & sleep 1000;"
-    node.wants(node.job("a", 0, then, memory=memory))
-    code, ends = node.run(fault=point)
-    assert code == 0
-    assert node.fault_happened
-    assert ends == [["a", "lost", None, "Lost"]]
-    assert node.times("a") <= 1
-    assert processes_of(node.folder) == []
-    node.wants(node.job("a"), node.job("b"))
-    assert sorted(node.run()[1]) == [["a", "lost", None, "Lost"], ["b", "exited", 0, "Completed"]]
+    ids = [f"r{number}" for number in range(5)]
+    async with engine_in(tmp_path / "engine") as engine:
+        for number, run_id in enumerate(ids):
+            await engine.start(RunSpec(run_id, ("/bin/sh", "-c", f"echo x >> {tmp_path}/{run_id}; exit {number}")))
+        ends = await final(engine, *ids)
+    assert "fault" in os.listdir(tmp_path)
+    assert [(status.state, status.exit_code) for status in ends] == [(RunState.EXITED, number) for number in range(5)]
+    assert [(tmp_path / run_id).read_text() for run_id in ids] == ["x\n"] * 5
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(memory_bytes=64 << 20)], ids=["free", "limited"])
+@pytest.mark.parametrize("point", SHIM_POINTS_OF_NO_RETURN)
+@asynchronous
+async def test_a_run_whose_shim_is_killed_is_lost_for_good_and_its_processes_with_it(
+    tmp_path: Path, fault: Path, point: str, limits: Limits
+) -> None:
+    then = "" if point == "shim-recording" else "setsid sleep 1000 & sleep 1000"
+    run = RunSpec("a", ("/bin/sh", "-c", f"echo x >> {tmp_path}/ran; {then}"), limits=limits)
+    async with engine_in(tmp_path / "engine") as engine:
+        await engine.start(run)
+        [status] = await final(engine, "a")
+        assert (status.state, status.exit_code, status.reason) == (RunState.LOST, None, "Lost")
+    assert "fault" in os.listdir(tmp_path)
+    async with engine_in(tmp_path / "engine") as again:
+        await again.start(run)
+        assert await again.list() == [status]
+    if "ran" in os.listdir(tmp_path):
+        assert (tmp_path / "ran").read_text() == "x\n"
 
 
 def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(node: Node) -> None:

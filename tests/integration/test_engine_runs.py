@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,37 +72,36 @@ async def test_a_run_has_a_session_of_its_own_and_dies_of_a_broken_pipe(tmp_path
         assert (await output(engine, "p")).endswith(b"y\n")
 
 
-@pytest.mark.parametrize(
-    ("spec", "exit_code", "words"),
-    [
-        (RunSpec("x", ("no-such-command",)), 127, "command not found"),
-        (RunSpec("x", ("/no/such/command",)), 127, "command not found"),
-        (RunSpec("x", ("./plain",)), 126, "not executable"),
-        (RunSpec("x", ("./garbage",)), 126, "format"),
-        (RunSpec("x", ("./orphan",)), 127, "interpreter"),
-        (RunSpec("x", ("/",)), 126, "is a folder"),
-        (RunSpec("x", ()), 127, "no command"),
-        (RunSpec("x", ("true",), cwd="/no/such/folder"), 128, "/no/such/folder"),
-        (RunSpec("x", ("true",), cwd="/etc/passwd"), 128, "/etc/passwd"),
-        (RunSpec("x", ("true",), mounts=(Mount("/tmp", "../up"),)), 128, "below the working folder"),
-        (RunSpec("x", ("true",), mounts=(Mount("/tmp", "/a"), Mount("/tmp", "/a/b"))), 128, "within another mount"),
-    ],
-)
+CANNOT_START = [
+    (RunSpec("", ("no-such-command",)), 127, "command not found"),
+    (RunSpec("", ("/no/such/command",)), 127, "command not found"),
+    (RunSpec("", ("./plain",)), 126, "not executable"),
+    (RunSpec("", ("./garbage",)), 126, "format"),
+    (RunSpec("", ("./orphan",)), 127, "interpreter"),
+    (RunSpec("", ("/",)), 126, "is a folder"),
+    (RunSpec("", ()), 127, "no command"),
+    (RunSpec("", ("true",), cwd="/no/such/folder"), 128, "/no/such/folder"),
+    (RunSpec("", ("true",), cwd="/etc/passwd"), 128, "/etc/passwd"),
+    (RunSpec("", ("true",), mounts=(Mount("/tmp", "../up"),)), 128, "below the working folder"),
+    (RunSpec("", ("true",), mounts=(Mount("/tmp", "/a"), Mount("/tmp", "/a/b"))), 128, "within another mount"),
+]
+
+
 @pytest.mark.parametrize("limits", [Limits(), Limits(memory_bytes=64 << 20)], ids=["free", "limited"])
 @asynchronous
-async def test_what_cannot_start_says_why(
-    tmp_path: Path, spec: RunSpec, exit_code: int, words: str, limits: Limits
-) -> None:
+async def test_what_cannot_start_says_why(tmp_path: Path, limits: Limits) -> None:
     (tmp_path / "plain").write_text("echo hello")
     for name, content in (("garbage", b"\x7fELF nonsense"), ("orphan", b"#!/no/such/interpreter\n")):
         (tmp_path / name).write_bytes(content)
         (tmp_path / name).chmod(0o755)
     async with engine_in(tmp_path / "engine") as engine:
-        await engine.start(RunSpec("x", spec.argv, cwd=spec.cwd or str(tmp_path), mounts=spec.mounts, limits=limits))
-        [status] = await final(engine, "x")
-        assert (status.state, status.exit_code) == (RunState.FAILED, exit_code)
-        assert words in status.message
-        assert status.reason in ("ContainerCannotRun", "StartError")
+        for number, (spec, _, _) in enumerate(CANNOT_START):
+            await engine.start(replace(spec, id=f"x{number}", cwd=spec.cwd or str(tmp_path), limits=limits))
+        for number, (spec, exit_code, words) in enumerate(CANNOT_START):
+            [status] = await final(engine, f"x{number}")
+            assert (status.state, status.exit_code) == (RunState.FAILED, exit_code), spec
+            assert words in status.message
+            assert status.reason in ("ContainerCannotRun", "StartError")
 
 
 @asynchronous
