@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from fairway.engines.engine import RunState, RunStatus
@@ -42,7 +43,12 @@ class Problem:
 
 
 def stamp(seconds: float) -> str:
-    return format_time(datetime.fromtimestamp(seconds, UTC))
+    return _stamp(int(seconds))
+
+
+@lru_cache(maxsize=1024)
+def _stamp(second: int) -> str:
+    return format_time(datetime.fromtimestamp(second, UTC))
 
 
 def seconds(text: str | None) -> float:

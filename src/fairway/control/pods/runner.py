@@ -142,7 +142,8 @@ class Runner:
         if known is not None and known.final:
             return
         pod.runs[run.id] = run
-        self._mark(pod_uid(run))
+        if run.state is not RunState.STARTING:
+            self._mark(pod_uid(run))
 
     def added(self, item: Item) -> None:
         uid = item.meta.uid
@@ -151,8 +152,8 @@ class Runner:
             known = self._pods[uid] = _Pod(item, 0)
             for run_id in [run for run in self._orphans if run.startswith(f"{uid}.")]:
                 known.runs[run_id] = self._orphans.pop(run_id)
-        self._learn(known, item)
-        self._mark(uid)
+        if self._learn(known, item):
+            self._mark(uid)
 
     def modified(self, _before: Item, item: Item) -> None:
         self.added(item)
@@ -163,11 +164,13 @@ class Runner:
             pod.gone = True
             self._mark(item.meta.uid)
 
-    def _learn(self, pod: _Pod, item: Item) -> None:
-        """Our own write may be known before the watch tells of it, and of the one before."""
+    def _learn(self, pod: _Pod, item: Item) -> bool:
+        """Whether it is news: our own write is known before the watch tells of it, and of the one before."""
         version = int(item.meta.resource_version or 0)
-        if version > pod.version:
-            pod.item, pod.version = item, version
+        if version <= pod.version:
+            return False
+        pod.item, pod.version = item, version
+        return True
 
     def _mark(self, uid: str) -> None:
         self._dirty[uid] = None
