@@ -109,10 +109,11 @@ class Suspendable(ABC):
         return [self._pod_set(place, at(job[0], place.path) or {}) for place in self.places(job[0])]
 
     def _pod_set(self, place: Place, template: Json) -> PodSet:
-        template = deepcopy(template)
-        labels = (template.get("metadata") or {}).get("labels") or {}
-        for label in self.hidden_labels:
-            labels.pop(label, None)
+        metadata = template.get("metadata") or {}
+        labels = metadata.get("labels") or {}
+        if any(label in labels for label in self.hidden_labels):
+            seen = {key: value for key, value in labels.items() if key not in self.hidden_labels}
+            template = {**template, "metadata": {**metadata, "labels": seen}}
         request = templates.topology_request(template, place.pod_index_label, place.sub_group_label, place.sub_groups)
         return PodSet(place.name, place.count, template, place.min_count, request)
 
