@@ -25,6 +25,7 @@ from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
 from fairway.control.workloads.hook import JobHook
 from fairway.kinds.builtin import KINDS
+from fairway.runtime import machine
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
 from fairway.runtime.ids import Ids, SystemIds
@@ -128,9 +129,16 @@ class Node:
             self._keepers.append(keeper)
         return cluster
 
+    def _capacity(self, space: Space) -> dict[str, str] | None:
+        """What the space's default queue may give out: what its machine has, if it has one."""
+        if self._machine is None or self._data is None or space is not self.spaces[0]:
+            return None
+        found = self._machine.capacity(machine.look())
+        return {name: amount for name, amount in found.items() if name != "pods"}
+
     async def _queue(self, space: Space) -> Queueing:
         if self._with_default_queue:
-            await default_queue.ensure(space)
+            await default_queue.ensure(space, self._capacity(space))
         space.objects.hooks.append(JobHook(space, self._config, ADAPTERS))
         queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, self._config)
         self.queueing[space.name] = queueing

@@ -37,12 +37,15 @@ def environment() -> dict[str, str]:
     return result
 
 
-def machine_arguments(*, cpu: str, memory: str, gpus: int, no_engine: bool) -> list[str]:
-    """What the node is told about the machine; nothing, if it is to look for itself."""
+def machine_arguments(
+    *, cpu: str, memory: str, gpus: int, no_engine: bool, config: str = "", no_default_queue: bool = False
+) -> list[str]:
+    """What the node is told about the machine and its queues; nothing, if it is to look for itself."""
+    queueing = [*(["--config", config] if config else []), *(["--no-default-queue"] if no_default_queue else [])]
     if no_engine:
-        return ["--no-engine"]
+        return ["--no-engine", *queueing]
     given = (("--cpu", cpu), ("--memory", memory), ("--gpus", str(gpus) if gpus else ""))
-    return [word for name, value in given if value for word in (name, value)]
+    return [*(word for name, value in given if value for word in (name, value)), *queueing]
 
 
 def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +53,8 @@ def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", default="")
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--no-engine", action="store_true")
+    parser.add_argument("--config", default="")
+    parser.add_argument("--no-default-queue", action="store_true")
 
 
 def launch_config(
@@ -95,7 +100,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         tls=not arguments.no_tls,
         detached=True,
         machine=machine_arguments(
-            cpu=arguments.cpu, memory=arguments.memory, gpus=arguments.gpus, no_engine=arguments.no_engine
+            cpu=arguments.cpu,
+            memory=arguments.memory,
+            gpus=arguments.gpus,
+            no_engine=arguments.no_engine,
+            config=arguments.config,
+            no_default_queue=arguments.no_default_queue,
         ),
     )
     try:

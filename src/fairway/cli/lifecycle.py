@@ -10,12 +10,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.status import Status
 
-from fairway.cli import launch, options
+from fairway.cli import configuration, launch, options
 from fairway.cli.output import Output, console, note, say, show_json
 from fairway.core import quantity
 from fairway.kinds.columns import duration
@@ -56,6 +57,13 @@ def up(
     ] = "",
     gpus: Annotated[int, typer.Option(min=0, metavar="N", help="GPUs to offer (nvidia.com/gpu).")] = 0,
     no_engine: Annotated[bool, typer.Option("--no-engine", help="Only the API: nothing runs here.")] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A Kueue Configuration file: how queues behave.", show_default=False),
+    ] = None,
+    no_default_queue: Annotated[
+        bool, typer.Option("--no-default-queue", help="Start without the queue that a fresh folder gets.")
+    ] = False,
     output: options.Format = Output.TEXT,
 ) -> None:
     """Start Fairway and keep it running.
@@ -63,7 +71,7 @@ def up(
     Everything it keeps is in one folder. It stays up through crashes of its own; Ctrl-C, or fairway down, stops it.
     What runs as its jobs runs on, and is found again when it is started the next time.
     """
-    machine = _machine(cpu, memory, gpus, no_engine)
+    machine = _machine(cpu, memory, gpus, no_engine) + _queueing(config, no_default_queue)
     folder = DataDir.at(data)
     if not sockets.is_loopback(host):
         note(f"note: others can reach Fairway on {host}; they need a token (fairway token create)")
@@ -75,10 +83,10 @@ def up(
             progress.stop()
             _welcome(folder, output, detached=True)
             return
-        config = launch.launch_config(
+        launching = launch.launch_config(
             data=folder, host=host, port=port, tls=not no_tls, detached=False, machine=machine
         )
-        asyncio.run(Launcher(config, _Terminal(folder, output, progress)).run())
+        asyncio.run(Launcher(launching, _Terminal(folder, output, progress)).run())
     note("stopped")
 
 
@@ -90,6 +98,15 @@ def _machine(cpu: str, memory: str, gpus: int, no_engine: bool) -> list[str]:
         except quantity.QuantityError as error:
             raise Problem(f"{name}: {error}") from None
     return launch.machine_arguments(cpu=cpu, memory=memory, gpus=gpus, no_engine=no_engine)
+
+
+def _queueing(config: Path | None, no_default_queue: bool) -> list[str]:
+    if config is not None:
+        configuration.read(config)
+    where = str(config.absolute()) if config is not None else ""
+    return launch.machine_arguments(
+        cpu="", memory="", gpus=0, no_engine=False, config=where, no_default_queue=no_default_queue
+    )
 
 
 def down(data: options.Data = None, output: options.Format = Output.TEXT) -> None:

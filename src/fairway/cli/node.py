@@ -15,12 +15,14 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import uvloop
 
-from fairway.cli import kubeconfig, launch, serving
+from fairway.cli import configuration, kubeconfig, launch, serving
 from fairway.cli.contexts import SpaceContext, write_kubeconfig
+from fairway.control.configuration import Configuration
 from fairway.control.pods.machine import Declared
 from fairway.node import Node
 from fairway.runtime import certificates
@@ -45,6 +47,8 @@ class NodeConfig:
     port: int
     tls: bool
     machine: Declared | None = field(default_factory=Declared)
+    queueing: Configuration | None = None
+    default_queue: bool = True
     """What there is to run things on; None: nothing, the node only serves its API."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the node is to stop: streams end, background work winds up."""
@@ -59,7 +63,12 @@ async def serve(config: NodeConfig, sockets: Sequence[socket.socket], ready: Rea
     """Serves until config.stopping. Calls ready once requests are answered. Raises Problem or StoreError if it cannot start."""
     tls = _certificates(config) if config.tls else None
     config.progress("loading")
-    node = Node(config.data.path, machine=config.machine)
+    node = Node(
+        config.data.path,
+        machine=config.machine,
+        config=config.queueing,
+        with_default_queue=config.default_queue,
+    )
     try:
         app = await node.start()
         infos = await _write_kubeconfig(config, node, tls.authority_pem if tls else b"")
@@ -136,6 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 port=listening.port_of(sock),
                 tls=not arguments.no_tls,
                 machine=_machine(arguments),
+                queueing=configuration.read(Path(arguments.config)) if arguments.config else None,
+                default_queue=not arguments.no_default_queue,
                 progress=lambda message: reporter.send(Progress(message)),
             )
             runner.run(_run(config, arguments, sock, reporter))

@@ -62,7 +62,8 @@ class Applier:
 
     async def _delete(self, write: Write) -> Item | ApiError | None:
         metadata = write.body["metadata"]
-        how = Deletion(uid=metadata.get("uid", ""), resource_version=metadata.get("resourceVersion", ""))
+        # The same object, in whatever state: what is to go may have been told so in this very pass.
+        how = Deletion(uid=metadata.get("uid", ""))
         try:
             await self._client.delete(write.resource, metadata["name"], metadata.get("namespace", ""), how)
         except ApiError as error:

@@ -52,7 +52,10 @@ class JobHook:
     # --- create -----------------------------------------------------------------------------------------------------
 
     def _on_create(self, adapter: JobAdapter, new: Any) -> None:
-        self._name_queue(adapter, new)
+        for owner in new.metadata.owner_references or ():
+            if owner.controller is True and self._managed.is_job(owner.api_version, owner.kind):
+                return
+        self._name_queue(new)
         labels = _pairs(new.metadata.labels)
         annotations = _pairs(new.metadata.annotations)
         marked = (
@@ -60,8 +63,7 @@ class JobHook:
         )
         if not marked and not self._config.manage_jobs_without_queue_name:
             return
-        obj = codec.as_json(new)
-        if not self._managed.is_managed(adapter, obj):
+        if not marked and not self._managed.by_namespace(codec.as_json(new)):
             return
         self._default_priority(new, labels)
         if self._is_dispatched(new.metadata.namespace or "default", labels.get(names.QUEUE_NAME, "")):
@@ -72,7 +74,7 @@ class JobHook:
             return
         _overwrite(new, adapter.suspend(codec.as_json(new)))
 
-    def _name_queue(self, adapter: JobAdapter, new: Any) -> None:
+    def _name_queue(self, new: Any) -> None:
         labels, annotations = _pairs(new.metadata.labels), _pairs(new.metadata.annotations)
         if labels.get(names.QUEUE_NAME):
             return
@@ -80,9 +82,6 @@ class JobHook:
         if not name:
             namespace = new.metadata.namespace or "default"
             if self._find("LocalQueue", f"{namespace}/{DEFAULT}") is None:
-                return
-            obj = codec.as_json(new)
-            if adapter.skip(obj) or self._managed.is_child(obj):
                 return
             name = DEFAULT
         new.metadata.labels = {**labels, names.QUEUE_NAME: name}

@@ -14,7 +14,7 @@ PREFIX = "kueue.x-k8s.io/"
 JOB_UID = PREFIX + "job-uid"
 NAME_MAX = 253
 _HASH = 5
-_STEERED = ("nodeSelector", "tolerations", "schedulingGates", "affinity")
+_STEERED = ("nodeSelector", "tolerations", "schedulingGates", "affinity", "nodeName")
 
 
 class Priorities:
@@ -113,7 +113,11 @@ def pod_set_json(pod_set: PodSet) -> Json:
 
 def matches(adapter: JobAdapter, job: Job, workload: Json) -> bool:
     """Whether a Workload is about the job as it is now. What an admission put into a running job is no difference."""
-    running = not adapter.is_suspended(job)
+    if adapter.group(job[0]):
+        # A role's name tells its pods apart; how many there are comes and goes with replacements.
+        known = {each["name"] for each in (workload.get("spec") or {}).get("podSets") or ()}
+        return {pod_set.name for pod_set in adapter.pod_sets(job)} <= known
+    running = not adapter.is_suspended(job) or adapter.kind == "Pod"
     wanted, given = adapter.pod_sets(job), (workload.get("spec") or {}).get("podSets") or []
     if len(wanted) != len(given):
         return False

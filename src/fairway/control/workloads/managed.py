@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.adapters import JobAdapter, Json
 from fairway.control.configuration import Configuration
 
 _MARKS = (b"kueue.x-k8s.io/queue-name", b"kueue.x-k8s.io/prebuilt-workload-name", b"kueue.x-k8s.io/managed")
@@ -36,9 +36,12 @@ class Managed:
         return labels is not None and self._namespaces.matches(labels)
 
     def is_child(self, obj: Json) -> bool:
-        """What another kind of job made follows that job, unless it names a queue of its own."""
-        for owner in (obj.get("metadata") or {}).get("ownerReferences") or ():
-            group = str(owner.get("apiVersion", "")).rpartition("/")[0]
-            if owner.get("controller") and (group, owner.get("kind")) in self._kinds:
-                return not names.queue_name(obj)
-        return False
+        """What another kind of job made follows that job."""
+        owners = (obj.get("metadata") or {}).get("ownerReferences") or ()
+        return any(
+            owner.get("controller") and self.is_job(str(owner.get("apiVersion", "")), str(owner.get("kind", "")))
+            for owner in owners
+        )
+
+    def is_job(self, api_version: str, kind: str) -> bool:
+        return (api_version.rpartition("/")[0], kind) in self._kinds

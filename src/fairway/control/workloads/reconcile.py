@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from fairway.control import render
 from fairway.control.adapters import AdapterError, Change, Job, JobAdapter, Json, StopReason
-from fairway.control.admission.lifecycle import release, sync_pods_ready, without_finalizer
+from fairway.control.admission.lifecycle import generation, release, sync_pods_ready, without_finalizer
 from fairway.control.apply import Note, Write
-from fairway.control.conditions import find_condition, is_true
+from fairway.control.conditions import find_condition, is_true, set_condition
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Table
 from fairway.control.resources import WORKLOADS
@@ -72,6 +72,8 @@ class JobRules:
             return _changes(adapter.finalize(job))
         if done is not None:
             return self._finish(look, workload, done.reason, done.message, now)
+        if all(obj["metadata"].get("deletionTimestamp") for obj in job):
+            return [] if adapter.active(job, now / SECOND) else _changes(adapter.finalize(job))
         if adapter.prebuilt_workload(job):
             if workload is None or not making.matches(adapter, job, workload):
                 return self._prebuilt(look, workload, now)
@@ -142,15 +144,14 @@ class JobRules:
     # --- what becomes of it -----------------------------------------------------------------------------------------
 
     def _finish(self, look: Look, workload: Json | None, reason: str, message: str, now: Time) -> list[Write]:
-        finals = _changes(look.adapter.finalize(look.job))
         if workload is None:
-            return finals
+            return _changes(look.adapter.finalize(look.job))
         changed = copy.deepcopy(workload)
         if self._config.waits_for_pods:
             sync_pods_ready(changed, look.adapter.pods_ready(look.job), now)
-        render.set_finished(changed, reason, message, now)
+        render.set_finished(changed, reason, message or f"{look.adapter.kind} {reason.lower()}", now)
         note = look.note("Normal", "FinishedWorkload", f"Workload '{_name(workload)}' is declared finished")
-        return [Write("updateStatus", WORKLOADS, changed, [note]), *finals]
+        return [Write("updateStatus", WORKLOADS, changed, [note])]
 
     def _follow(self, look: Look, workload: Json, now: Time) -> list[Write]:
         adapter, job = look.adapter, look.job
@@ -160,6 +161,10 @@ class JobRules:
         if is_true(workload, "Evicted") and (holds or not adapter.is_suspended(job)):
             return writes + self._evicted(look, workload, now)
         self._stopping.pop(look.key, None)
+        if adapter.group(job[0]):
+            writes += self._tidied(look, workload, now)
+            if writes:
+                return writes
         changed = self._synced_status(look, workload, now)
         if changed is not None:
             return [*writes, Write("updateStatus", WORKLOADS, changed)]
@@ -171,6 +176,25 @@ class JobRules:
             return writes + self._start(look, workload, now)
         spec = self._synced_spec(look, workload)
         return [*writes, Write("update", WORKLOADS, spec)] if spec is not None else writes
+
+    def _tidied(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        """A group's pods come and go: new ones own the workload too, surplus ones leave, missing ones are waited for."""
+        known = {owner["uid"] for owner in workload["metadata"].get("ownerReferences") or ()}
+        new = [owner for owner in making.owners(look.adapter, look.job) if owner["uid"] not in known]
+        if new:
+            metadata = dict(workload["metadata"])
+            metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), *new]
+            return [Write("update", WORKLOADS, {**workload, "metadata": metadata})]
+        counts = {each["name"]: int(each.get("count", 1)) for each in workload["spec"].get("podSets") or ()}
+        surplus = _changes(look.adapter.tidy(look.job, counts))
+        missing = look.adapter.missing(look.job, counts)
+        waits = is_true(workload, "WaitingForReplacementPods")
+        if surplus or waits == (missing > 0 and not is_true(workload, "Admitted")):
+            return surplus
+        changed = copy.deepcopy(workload)
+        said = ("False", "PodsReady", "All pods of the group are there") if waits else _replacing(missing)
+        set_condition(changed, "WaitingForReplacementPods", *said, render_time(now), generation(workload))
+        return [Write("updateStatus", WORKLOADS, changed)]
 
     def _evicted(self, look: Look, workload: Json, now: Time) -> list[Write]:
         evicted = find_condition(workload, "Evicted") or {}
@@ -240,6 +264,10 @@ class JobRules:
             self._stopping[look.key] = text
             writes[0].notes.append(look.note("Normal", "Stopped", text))
         return writes
+
+
+def _replacing(missing: int) -> tuple[str, str, str]:
+    return "True", "PodsMissing", f"{missing} pod(s) of the group have to be replaced"
 
 
 def _changes(changes: Sequence[Change]) -> list[Write]:
