@@ -186,7 +186,7 @@ def _waited(obj: Object, now: Time) -> int:
         requeued.get("lastTransitionTime") if requeued else (obj.get("metadata") or {}).get("creationTimestamp")
     )
     waited = min(now - since, _LONGEST_WAIT) if since else _LONGEST_WAIT
-    return (waited + SECOND // 2) // SECOND
+    return max(0, waited + SECOND // 2) // SECOND
 
 
 def _priorities(workload: Workload, obj: Object) -> Priorities:
