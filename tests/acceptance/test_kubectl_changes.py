@@ -49,23 +49,16 @@ def test_a_strategic_patch_of_a_custom_kind_is_refused_in_the_real_words(cluster
 
 
 def test_status_is_written_by_its_subresource_alone(kubectl: Kubectl) -> None:
-    kubectl.apply(job("a"))
-    kubectl("patch", "job", "a", "--type=merge", "-p", '{"status":{"active":1}}')
-    assert "active" not in kubectl.json("get", "job", "a").get("status", {})
-    kubectl(
-        "patch",
-        "job",
-        "a",
-        "--type=merge",
-        "--subresource=status",
-        "-p",
-        '{"status":{"active":1},"spec":{"parallelism":9}}',
-    )
-    shown = kubectl.json("get", "job", "a")
-    assert shown["status"]["active"] == 1
-    assert shown["spec"]["parallelism"] == 1
+    kubectl("create", "deployment", "web", "--image=nginx")
+    kubectl("patch", "deploy", "web", "--type=merge", "-p", '{"status":{"replicas":7}}')
+    assert "replicas" not in kubectl.json("get", "deploy", "web").get("status", {})
+    both = '{"status":{"replicas":7},"spec":{"replicas":9}}'
+    kubectl("patch", "deploy", "web", "--type=merge", "--subresource=status", "-p", both)
+    shown = kubectl.json("get", "deploy", "web")
+    assert shown["status"]["replicas"] == 7
+    assert shown["spec"]["replicas"] == 1
     assert shown["metadata"]["generation"] == 1
-    assert kubectl("get", "job", "a", "--subresource=status").rows[0][0] == "a"
+    assert kubectl("get", "deploy", "web", "--subresource=status").rows[0][0] == "web"
 
 
 def test_patches_that_do_not_apply_say_why_and_change_nothing(kubectl: Kubectl) -> None:

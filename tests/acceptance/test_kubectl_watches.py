@@ -12,21 +12,22 @@ from tests.acceptance.support import Kubectl, Lines, Node, eventually
 
 
 def test_a_watch_shows_what_comes_changes_and_goes(kubectl: Kubectl) -> None:
-    flags = ("get", "job", "-w", "--output-watch-events")
+    flags = ("get", "cm", "-w", "--output-watch-events")
     with kubectl.follow(*flags) as table, kubectl.follow(*flags, "-l", "team=red") as red:
-        first = job("a", completions=3)
+        first = config_map("c", a="1")
         first["metadata"]["labels"] = {"team": "red"}
-        kubectl.apply(job("warm-up"))
+        kubectl.apply(config_map("warm-up"))
         table.has("ADDED", "warm-up")
         kubectl.apply(first)
-        table.has("ADDED", "a ", "0/3")
-        kubectl("patch", "job", "a", "--subresource=status", "--type=merge", "-p", '{"status":{"succeeded":2}}')
-        table.has("MODIFIED", "a ", "2/3")
-        kubectl("label", "job", "a", "team-")
-        red.has("DELETED", "a ")
-        kubectl("delete", "job", "a")
-        table.has("DELETED", "a ")
-        assert table.seen[0].split()[:3] == ["EVENT", "NAME", "STATUS"]
+        table.has("ADDED", "c ", " 1 ")
+        red.has("ADDED", "c ", " 1 ")
+        kubectl("patch", "cm", "c", "--type=merge", "-p", '{"data":{"b":"2"}}')
+        table.has("MODIFIED", "c ", " 2 ")
+        kubectl("label", "cm", "c", "team-")
+        red.has("DELETED", "c ")
+        kubectl("delete", "cm", "c")
+        table.has("DELETED", "c ")
+        assert table.seen[0].split() == ["EVENT", "NAME", "DATA", "AGE"]
         assert not any("warm-up" in line for line in red.seen)
 
 

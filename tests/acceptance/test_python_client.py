@@ -56,10 +56,7 @@ def test_typed_objects_are_created_read_listed_in_pages_replaced_and_deleted(api
         page = batch.list_namespaced_job(here, limit=2, _continue=page.metadata._continue)
         names += [each.metadata.name for each in page.items]
     assert names == [f"j{number}" for number in range(5)]
-    read = batch.read_namespaced_job("j0", here)
-    read.metadata.labels["seen"] = "yes"
-    read.spec.parallelism = 3
-    replaced = batch.replace_namespaced_job("j0", here, read)
+    read, replaced = _replace(batch, "j0", here)
     assert (replaced.spec.parallelism, replaced.metadata.labels["seen"]) == (3, "yes")
     assert replaced.metadata.creation_timestamp == read.metadata.creation_timestamp
     with pytest.raises(ApiException, match="the object has been modified") as stale:
@@ -71,6 +68,19 @@ def test_typed_objects_are_created_read_listed_in_pages_replaced_and_deleted(api
     assert _code(gone) == 404
     batch.delete_collection_namespaced_job(here)
     assert batch.list_namespaced_job(here).items == []
+
+
+def _replace(batch: client.BatchV1Api, name: str, here: str) -> tuple[client.V1Job, client.V1Job]:
+    """Read, change and write back; again if the job's controller wrote in between."""
+    while True:
+        read = batch.read_namespaced_job(name, here)
+        read.metadata.labels["seen"] = "yes"
+        read.spec.parallelism = 3
+        try:
+            return read, batch.replace_namespaced_job(name, here, read)
+        except ApiException as error:
+            if error.status != 409:
+                raise
 
 
 def test_patches_of_every_type_and_status(api: client.ApiClient, here: str) -> None:
