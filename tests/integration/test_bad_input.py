@@ -20,6 +20,7 @@ from tests.integration.inprocess import (
     JSON,
     JSON_PATCH,
     MERGE,
+    PATIENCE_S,
     STRATEGIC,
     TABLE,
     Answer,
@@ -537,6 +538,18 @@ def test_a_token_ends_when_it_is_revoked_or_expires(node: Running) -> None:
     answer = node.call("POST", "/apis/fairway.dev/v1/tokens", body)
     secret = answer.ok["status"]["token"]
     node.run(Client(node.app, secret).request("GET", CONFIGMAPS)).refused(401)
+
+
+def test_a_workload_without_anything_in_it_does_not_hold_up_the_queue(node: Running) -> None:
+    workloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+    assert node.call("POST", workloads, {"metadata": {"name": "empty"}}).status in (201, 422)
+
+    async def passes() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await node.node.queueing["default"].idle.wait()
+
+    node.run(passes())
+    assert node.call("DELETE", f"{workloads}/empty").status in (200, 404)
 
 
 # --- too much at once --------------------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ class Lifecycle:
             return verdict
         obj = copy.deepcopy(stored)
         obj.setdefault("status", {})
+        obj.setdefault("spec", {})  # a workload of no pods at all may be written
         if obj["spec"].get("active", True):
             if is_true(obj, "DeactivationTarget"):
                 obj["spec"]["active"] = False

@@ -199,7 +199,11 @@ class Queueing:
             obj = self.mirror[WORKLOADS].get(key)
             if obj is None:
                 continue
-            verdict = self._life.look(obj, now)
+            try:
+                verdict = self._life.look(obj, now)
+            except Exception:  # one workload that nobody understands must not hold up all others
+                log.exception("queueing: workload %s cannot be looked at; it stays as it is", key)
+                continue
             if verdict.due is not None:
                 heapq.heappush(self._due, (verdict.due, key))
             for write in _writes(verdict, obj, self.jobs):

@@ -166,7 +166,7 @@ def _item(obj: Json, workload: Workload, position: int, own: int) -> Json:
     return {
         "metadata": {key: metadata[key] for key in kept if key in metadata},
         "priority": workload.priority,
-        "localQueueName": obj["spec"].get("queueName", ""),
+        "localQueueName": (obj.get("spec") or {}).get("queueName", ""),
         "positionInClusterQueue": position,
         "positionInLocalQueue": own,
     }
