@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
@@ -68,6 +69,14 @@ class Engine:
         self._load(scenario)
 
     def run(self) -> Run:
+        """What was loaded lives as long as the run, so the collector need not look at it over and over."""
+        gc.freeze()
+        try:
+            return self._run()
+        finally:
+            gc.unfreeze()
+
+    def _run(self) -> Run:
         run, state = self.run_, self.state
         events = self._events
         next_sample: Time = 0

@@ -7,6 +7,7 @@ the search reads them in order, from queues that use more than their own, and st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
@@ -186,14 +187,18 @@ def _could_be_enough(contest: Contest, *others: list[Node]) -> bool:
 
 def _own_share(contest: Contest, cell: Cell, enough: int) -> int:
     """How much those of the own queue hold who may be asked, as far as it matters."""
-    if contest.queue.preemption.within_queue is PreemptionPolicy.NEVER:
+    policy = contest.queue.preemption.within_queue
+    if policy is PreemptionPolicy.NEVER:
         return 0
-    ledger, name, highest = contest.field.ledger, contest.node.name, contest.workload.shape.priority
+    ledger, name = contest.field.ledger, contest.node.name
+    # Below the own priority; where the newer of equals may be displaced, up to it.
+    equals_too = policy is PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY
+    beyond = math.inf if policy is PreemptionPolicy.ANY else contest.workload.shape.priority + equals_too
     held = 0
     for workload in ledger.evicted.get(name, {}).values():
         held += workload.reservation.usage.get(cell, 0) if workload.reservation is not None else 0
     for entry in ledger.ranked.get(name, ()):
-        if entry[0] > highest or held >= enough:
+        if entry[0] >= beyond or held >= enough:
             break
         reservation = entry[-1].reservation
         held += reservation.usage.get(cell, 0) if reservation is not None else 0

@@ -105,7 +105,7 @@ class Contest:
         return (
             not candidate.evicted,
             _queue_of(candidate) == self.node.name,
-            candidate.priority,
+            candidate.shape.priority,
             -self._since(candidate),
             candidate.uid,
             candidate.key,
@@ -132,8 +132,9 @@ def satisfies(preemptor: Workload, candidate: Workload, policy: PreemptionPolicy
         return True
     if policy is PreemptionPolicy.NEVER or policy is PreemptionPolicy.UNSET:
         return False
-    if preemptor.priority != candidate.priority:
-        return preemptor.priority > candidate.priority
+    ours, theirs = preemptor.shape.priority, candidate.shape.priority
+    if ours != theirs:
+        return ours > theirs
     return policy is PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY and preemptor.queued < candidate.queued
 
 

@@ -129,7 +129,7 @@ class _Round:
         entries: list[Entry] = []
         refused: list[Entry] = []
         for workload in heads:
-            if workload.key in self._state.ledger:
+            if workload.key in self._state.ledger.by_key:
                 self._state.lines.remove(workload.key)
                 continue
             entry = self._nominator.entry(workload)
@@ -137,7 +137,8 @@ class _Round:
                 refused.append(entry)
                 continue
             entry.assignment, entry.victims = self._nominator.assign(entry)
-            entry.scanned_from = self._nominator.progress(workload, entry.node)
+            if self._state.progress:
+                entry.scanned_from = self._nominator.progress(workload, entry.node)
             entries.append(entry)
         return entries, refused
 
@@ -273,12 +274,12 @@ class _Round:
 
     def _take_out(self, workload: Workload) -> None:
         reservation = workload.reservation
-        if reservation is not None and workload.key in self._state.ledger:
+        if reservation is not None and workload.key in self._state.ledger.by_key:
             self._state.tree.queues[reservation.queue].remove_all(reservation.usage)
 
     def _put_in(self, workload: Workload) -> None:
         reservation = workload.reservation
-        if reservation is not None and workload.key in self._state.ledger:
+        if reservation is not None and workload.key in self._state.ledger.by_key:
             self._state.tree.queues[reservation.queue].add_all(reservation.usage)
 
     def _keep_a_claim(self, entry: Entry) -> None:

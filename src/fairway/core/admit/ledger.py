@@ -85,14 +85,6 @@ class Ledger:
             node.remove_all(reservation.usage)
         reservation.usage = {}
 
-    def attach(self, node: Node) -> None:
-        """Account for what is already held in a queue that has just come to the tree."""
-        node.usage = {}
-        for workload in self.by_queue.get(node.name, {}).values():
-            if workload.reservation is not None:
-                for cell, amount in workload.reservation.usage.items():
-                    node.usage[cell] = node.usage.get(cell, 0) + amount
-
     def of_queue(self, queue: str) -> Mapping[str, Workload]:
         return self.by_queue.get(queue, {})
 

@@ -103,7 +103,7 @@ class Nominator:
     def progress(self, workload: Workload, node: Node) -> ScanProgress | None:
         """Where the last scan stopped, unless too much happened since."""
         state = self._state
-        progress = state.progress.get(workload.key)
+        progress = state.progress.get(workload.key) if state.progress else None
         if progress is None:
             return None
         rounds = state.rounds.get(node.root.name, 0)

@@ -83,10 +83,7 @@ class AdmitState:
         known = queue.name in self.queues
         self._recipes.clear()
         self.queues[queue.name] = queue
-        node = self.tree.put_queue(queue)
-        if not known:
-            self.ledger.attach(node)
-            self.tree.put_queue(queue)
+        node = self.tree.put_queue(queue, None if known else self.ledger.usage_of(queue.name))
         node.version += 1
         self.lines.put_queue(queue, now)
         self._refresh(queue.name)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fairway.core.model import Amounts, Cell, Quota
 
 _NO_QUOTA = Quota(0)
+Contribution = tuple[Amounts, Amounts]
 
 
 class Node:
@@ -19,11 +20,14 @@ class Node:
         "height",
         "is_queue",
         "lendable",
+        "lendable_as_of",
+        "lent",
         "name",
         "over",
         "own",
         "parent",
         "queues",
+        "quota_epoch",
         "reserve",
         "root",
         "subtree",
@@ -45,7 +49,10 @@ class Node:
         self.reserve: Amounts = {}
         self.subtree: Amounts = {}
         self.usage: Amounts = {}
-        self.lendable: Amounts | None = None
+        self.lendable: Amounts = {}
+        self.lendable_as_of = -1
+        self.quota_epoch = 0
+        self.lent: Amounts = {}
         self.over: dict[Cell, dict[Node, None]] = {}
         self.version = 0
 
@@ -193,20 +200,19 @@ class Node:
             found.update(self.over.get(cell, {}))
         return list(found)
 
+    def contribution(self) -> Contribution:
+        """What the parent sees of this node: quota that it offers, usage that goes beyond its reserve."""
+        offers, spills = dict(self.subtree), dict(self.usage)
+        for cell, reserve in self.reserve.items():
+            offers[cell] = offers.get(cell, 0) - reserve
+            spills[cell] = max(0, spills.get(cell, 0) - reserve)
+        return offers, spills
+
     def refresh(self) -> None:
-        """Recompute from the own quota and the children; the children must be right already."""
-        subtree = {cell: quota.nominal for cell, quota in self.own.items()}
-        if not self.is_queue:
-            usage: Amounts = {}
-            self.over = {}
-            for child in (*self.children, *self.queues):
-                for cell, amount in child.subtree.items():
-                    subtree[cell] = subtree.get(cell, 0) + amount - child.reserve.get(cell, 0)
-                for cell, used in child.usage.items():
-                    usage[cell] = usage.get(cell, 0) + max(0, used - child.reserve.get(cell, 0))
-                    if used > child.subtree.get(cell, 0):
-                        self.over.setdefault(cell, {})[child] = None
-            self.usage = usage
+        """What follows from the own quota and from what the children are known to offer."""
+        subtree = dict(self.lent)
+        for cell, quota in self.own.items():
+            subtree[cell] = subtree.get(cell, 0) + quota.nominal
         self.subtree = subtree
         self.reserve = {
             cell: max(0, subtree.get(cell, 0) - quota.lending_limit)
@@ -214,6 +220,17 @@ class Node:
             if quota.lending_limit is not None
         }
         self.height = 0 if self.is_queue else self._height()
+
+    def child_changed(self, child: Node, before: Contribution, after: Contribution, gone: bool = False) -> None:
+        """Take over what changed of one child; the others are not looked at."""
+        for known, old, new in ((self.lent, before[0], after[0]), (self.usage, before[1], after[1])):
+            for cell in old.keys() | new.keys():
+                known[cell] = known.get(cell, 0) + new.get(cell, 0) - old.get(cell, 0)
+        for cell in before[1].keys() | after[1].keys() | child.usage.keys():
+            if not gone and child.usage.get(cell, 0) > child.subtree.get(cell, 0):
+                self.over.setdefault(cell, {})[child] = None
+            elif cell in self.over:
+                self.over[cell].pop(child, None)
 
     def _height(self) -> int:
         height = 1 if self.queues or self.children else 0

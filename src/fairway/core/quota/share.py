@@ -74,10 +74,10 @@ def dominant_share(node: Node, extra: Mapping[Cell, int] = _NOTHING) -> Share:
 
 def lendable_to(node: Node, resource: str) -> int:
     """All that the tree could ever give to this node of a resource, over all flavors."""
-    known = node.lendable
-    if known is None:
-        known = node.lendable = {}
+    if node.lendable_as_of != node.root.quota_epoch:
+        node.lendable_as_of = node.root.quota_epoch
+        node.lendable = {}
         for cell in node.root.subtree:
             name = cell.partition("/")[2]
-            known[name] = known.get(name, 0) + node.potential(cell)
-    return known.get(resource, 0)
+            node.lendable[name] = node.lendable.get(name, 0) + node.potential(cell)
+    return node.lendable.get(resource, 0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 
-from fairway.core.model import Cell, Cohort, Queue, Quota
-from fairway.core.quota.node import Node
+from fairway.core.model import Amounts, Cell, Cohort, Queue, Quota
+from fairway.core.quota.node import Contribution, Node
 
 
 class CycleError(Exception):
@@ -16,34 +17,39 @@ class CycleError(Exception):
         self.name = name
 
 
+_NOTHING: Contribution = ({}, {})
+
+
 class QuotaTree:
-    __slots__ = ("_defined", "_parent_name", "cohorts", "cyclic", "queues")
+    """A change of one node is passed up its path as a difference; siblings are not looked at."""
+
+    __slots__ = ("_defined", "_epochs", "cohorts", "cyclic", "queues")
 
     def __init__(self) -> None:
         self.queues: dict[str, Node] = {}
         self.cohorts: dict[str, Node] = {}
         self.cyclic: set[str] = set()
         self._defined: set[str] = set()
-        self._parent_name: dict[str, str] = {}
+        self._epochs = count(1)
 
-    def put_queue(self, queue: Queue) -> Node:
+    def put_queue(self, queue: Queue, usage: Amounts | None = None) -> Node:
+        """A new or changed queue; `usage` is what is held already in one that was not known."""
         node = self.queues.get(queue.name)
         if node is None:
             node = self.queues[queue.name] = Node(queue.name, is_queue=True)
-        node.own, node.weight = queue.quotas, queue.weight
-        self._move(node, queue.cohort)
+            node.usage = dict(usage or {})
+        self._put(node, queue.quotas, queue.weight, queue.cohort)
         return node
 
     def remove_queue(self, name: str) -> None:
         node = self.queues.pop(name, None)
         if node is not None:
-            self._move(node, None)
+            self._put(node, {}, 1.0, None)
 
     def put_cohort(self, cohort: Cohort) -> Node:
         node = self._cohort(cohort.name)
         self._defined.add(cohort.name)
-        node.own, node.weight = cohort.quotas, cohort.weight
-        self._move(node, cohort.parent)
+        self._put(node, cohort.quotas, cohort.weight, cohort.parent)
         return node
 
     def remove_cohort(self, name: str) -> None:
@@ -51,14 +57,14 @@ class QuotaTree:
         if node is None:
             return
         self._defined.discard(name)
-        node.own, node.weight = {}, 1.0
-        self._move(node, None)
+        self._put(node, {}, 1.0, None)
         self._forget_if_unused(node)
 
     def set_quotas(self, node: Node, quotas: Mapping[Cell, Quota]) -> None:
+        before = node.contribution()
         node.own = quotas
-        self._refresh_up(node)
-        self._forget_lendable(node)
+        node.refresh()
+        self._pass_up(node, before)
 
     def ancestors(self, cohort: str) -> list[str]:
         """The cohort and what is above it, nearest first; nothing for a cohort that is not there."""
@@ -71,7 +77,7 @@ class QuotaTree:
 
     def is_cyclic(self, queue: str) -> bool:
         node = self.queues.get(queue)
-        return node is not None and node.parent is not None and node.parent.name in self.cyclic
+        return node is not None and self._hangs_in_cycle(node)
 
     def queues_under(self, root: Node) -> Iterator[Node]:
         if root.is_queue:
@@ -87,67 +93,110 @@ class QuotaTree:
             node = self.cohorts[name] = Node(name, is_queue=False)
         return node
 
-    def _move(self, node: Node, parent_name: str | None) -> None:
-        old = node.parent
+    def _put(self, node: Node, quotas: Mapping[Cell, Quota], weight: float, parent_name: str | None) -> None:
+        node.weight = weight
         new = self._cohort(parent_name) if parent_name else None
-        if old is not new:
-            if old is not None:
-                (old.queues if node.is_queue else old.children).remove(node)
-            if new is not None:
-                (new.queues if node.is_queue else new.children).append(node)
-            node.parent = new
-        if not node.is_queue:
-            self._find_cycles()
-        self._refresh_up(node)
-        if old is not None and old is not new:
-            self._refresh_up(old)
-            self._forget_if_unused(old)
-        self._reroot(node)
-        self._forget_lendable(old)
-        self._forget_lendable(node)
-
-    def _forget_lendable(self, node: Node | None) -> None:
-        """What a tree could lend follows from its quotas alone: keep it until they change."""
-        if node is None or self._hangs_in_cycle(node):
+        if node.parent is new:
+            self.set_quotas(node, quotas)
             return
-        pending = [node.root]
-        while pending:
-            current = pending.pop()
-            current.lendable = None
-            pending.extend(current.children)
-            pending.extend(current.queues)
+        old = node.parent
+        self._detach(node)
+        node.own = quotas
+        node.refresh()
+        self._attach(node, new)
+        if old is not None:
+            self._forget_if_unused(old)
+
+    def _detach(self, node: Node) -> None:
+        parent = node.parent
+        if parent is None:
+            return
+        above = parent.contribution()
+        self._siblings(parent, node).remove(node)
+        parent.child_changed(node, node.contribution(), _NOTHING, gone=True)
+        parent.refresh()
+        node.parent = None
+        if not self._after_move(node):
+            self._pass_up(parent, above)
+
+    def _attach(self, node: Node, parent: Node | None) -> None:
+        if parent is None:
+            self._after_move(node)
+            self._pass_up(node, node.contribution())
+            return
+        above = parent.contribution()
+        self._siblings(parent, node).append(node)
+        node.parent = parent
+        if self._after_move(node):
+            return
+        parent.child_changed(node, _NOTHING, node.contribution())
+        parent.refresh()
+        self._pass_up(parent, above)
+
+    def _siblings(self, parent: Node, node: Node) -> list[Node]:
+        return parent.queues if node.is_queue else parent.children
+
+    def _pass_up(self, node: Node, before: Contribution) -> None:
+        """Ancestors take over the difference, each from the one below; in a cycle there is no up."""
+        while node.parent is not None and node.parent.name not in self.cyclic:
+            parent = node.parent
+            above = parent.contribution()
+            parent.child_changed(node, before, node.contribution())
+            parent.refresh()
+            node, before = parent, above
+        node.root.quota_epoch = next(self._epochs)
 
     def _forget_if_unused(self, node: Node) -> None:
-        if node.name in self._defined or node.queues or node.children:
+        if node.name in self._defined or node.queues or node.children or node.name not in self.cohorts:
             return
         parent = node.parent
+        self._detach(node)
         self.cohorts.pop(node.name, None)
         if parent is not None:
-            parent.children.remove(node)
-            node.parent = None
-            self._refresh_up(parent)
             self._forget_if_unused(parent)
 
-    def _find_cycles(self) -> None:
-        self.cyclic = set()
+    def _after_move(self, node: Node) -> bool:
+        """Says whether all was added up anew, so that there is no difference left to pass on."""
+        cyclic = self.cyclic if node.is_queue else self._find_cycles()
+        rebuilds = cyclic != self.cyclic
+        if rebuilds:
+            self.cyclic = cyclic
+            self._rebuild()
+        self._reroot(node)
+        return rebuilds
+
+    def _find_cycles(self) -> set[str]:
+        cyclic: set[str] = set()
         for start in self.cohorts.values():
             seen: set[int] = set()
             node: Node | None = start
             while node is not None:
-                if id(node) in seen or node.name in self.cyclic:
-                    self.cyclic.add(start.name)
+                if id(node) in seen or node.name in cyclic:
+                    cyclic.add(start.name)
                     break
                 seen.add(id(node))
                 node = node.parent
+        return cyclic
 
-    def _refresh_up(self, node: Node) -> None:
-        if not node.is_queue and node.name in self.cyclic:
-            return
-        node.refresh()
-        for above in node.path():
-            if above.name in self.cyclic:
-                return
-            above.refresh()
+    def _rebuild(self) -> None:
+        """A cycle came or went, which differences cannot express: add up again what is in no cycle."""
+        for cohort in self.cohorts.values():
+            cohort.lent, cohort.usage, cohort.over = {}, {}, {}
+        for cohort in self.cohorts.values():
+            if cohort.name not in self.cyclic and cohort.parent is None:
+                self._add_up(cohort)
+        for cohort in self.cohorts.values():
+            if cohort.name in self.cyclic:
+                cohort.refresh()
+            elif cohort.parent is None:
+                self._reroot(cohort)
+
+    def _add_up(self, cohort: Node) -> None:
+        for child in cohort.children:
+            self._add_up(child)
+        for child in (*cohort.children, *cohort.queues):
+            cohort.child_changed(child, _NOTHING, child.contribution())
+        cohort.refresh()
 
     def _reroot(self, node: Node) -> None:
         top = node
@@ -164,6 +213,7 @@ class QuotaTree:
             current.root = top
             pending.extend(current.children)
             pending.extend(current.queues)
+        top.quota_epoch = next(self._epochs)
 
     def _hangs_in_cycle(self, node: Node) -> bool:
         start = node.parent if node.is_queue else node
