@@ -26,6 +26,7 @@ class Held(msgspec.Struct):
     """Bytes of memory per object beyond its value."""
     longest_pause: float
     """Of the garbage collector, in seconds."""
+    cpu_seconds: float = 0.0
 
 
 def run(quick: bool) -> list[Result]:
