@@ -20,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
+import msgspec
+
 from fairway.engines import logs, procs, runs
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import RunSpec, RunState, RunStatus
@@ -82,18 +84,20 @@ class _Batches(Generic[T]):
     async def _run(self) -> None:
         while self._waiting:
             batch = dict(self._waiting)
+            problem: Exception | None = None
             try:
                 await self._work([item for item, _ in batch.values()])
-                problem = None
-            except OSError as error:
+            except Exception as error:
                 problem = error
             for key, (_, done) in batch.items():
                 del self._waiting[key]
                 if problem is None:
                     done.set_result(None)
-                else:
+                elif isinstance(problem, OSError):
                     # Its own for each: several may wait, and each adds where it was raised.
                     done.set_exception(OSError(problem.errno, problem.strerror, key))
+                else:
+                    done.set_exception(problem)
         self._task = None
 
 
@@ -109,7 +113,7 @@ class ProcessEngine:
         self._watchers: set[_Watcher] = set()
         self._cgroups = Cgroups()
         self._disk = ThreadDisk("engine")
-        self._starts = _Batches[RunSpec](self._write)
+        self._starts = _Batches[tuple[str, bytes]](self._write)
         self._forgets = _Batches[str](self._remove)
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: socket.socket | None = None
@@ -181,7 +185,7 @@ class ProcessEngine:
         if run.id in self._runs:
             return
         _check(run)
-        await asyncio.shield(self._starts.get(run.id) or self._starts.add(run.id, run))
+        await asyncio.shield(self._starts.get(run.id) or self._starts.add(run.id, (run.id, self._spec(run))))
 
     async def stop(self, run_id: str, grace_seconds: float) -> None:
         checked_id(run_id)
@@ -256,19 +260,18 @@ class ProcessEngine:
 
     # Starting
 
-    async def _write(self, batch: Sequence[RunSpec]) -> None:
-        specs = [(run.id, self._spec(run)) for run in batch]
-        await self._disk.run(lambda: self._folders.write(specs))
-        for run in batch:
-            self._runs[run.id] = _Run(RunStatus(run.id, RunState.STARTING))
-            self._publish(run.id)
+    async def _write(self, batch: Sequence[tuple[str, bytes]]) -> None:
+        await self._disk.run(lambda: self._folders.write(batch))
+        for run_id, _ in batch:
+            self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
+            self._publish(run_id)
             if self._zygotes is not None:
-                self._zygotes.ask(run.id)
+                self._zygotes.ask(run_id)
 
     async def _remove(self, batch: Sequence[str]) -> None:
         await self._disk.run(lambda: self._folders.remove(batch))
 
-    def _spec(self, run: RunSpec) -> dict[str, object]:
+    def _spec(self, run: RunSpec) -> bytes:
         spec: dict[str, object] = {
             "id": run.id,
             "argv": run.argv,
@@ -281,7 +284,10 @@ class ProcessEngine:
         }
         if (plan := self._cgroups.plan(run.id, run.limits)) is not None:
             spec["cgroup"] = plan
-        return spec
+        try:
+            return msgspec.json.encode(spec)
+        except UnicodeEncodeError as error:
+            raise BadRun(f"run {run.id}: {error.object[:80]!r} is not text that can be stored as UTF-8") from error
 
     def _unclaimed(self) -> Iterable[str]:
         return (run_id for run_id, run in self._runs.items() if not run.claimed and not run.status.final)
@@ -368,7 +374,9 @@ class ProcessEngine:
         self._update(run_id, run, look.status)
 
     async def _settle(self, run_id: str) -> None:
-        status = await self._disk.run(lambda: self._folders.settle(run_id))
+        status = None
+        with contextlib.suppress(OSError):  # A full disk, say: the next look tries again.
+            status = await self._disk.run(lambda: self._folders.settle(run_id))
         run = self._runs.get(run_id)
         if run is not None:
             run.settling = False

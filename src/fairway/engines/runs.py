@@ -106,7 +106,7 @@ class Runs:
             return None
         return spec
 
-    def write(self, specs: Sequence[tuple[str, dict[str, object]]]) -> None:
+    def write(self, specs: Sequence[tuple[str, bytes]]) -> None:
         """Durably, all of them: first written, then synced, so that the disk can take them together."""
         opened: list[int] = []
         try:
@@ -116,7 +116,7 @@ class Runs:
                 reach("engine-made-folder")
                 fd = os.open(folder / "spec", os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
                 opened.append(fd)
-                os.write(fd, msgspec.json.encode(spec))
+                _write_all(fd, spec)
                 opened.append(os.open(folder, os.O_RDONLY))
             for fd in opened:
                 os.fsync(fd)
@@ -161,7 +161,7 @@ class Runs:
             return RunStatus(path.name, RunState.LOST, reason="Lost", message="its record cannot be read")
 
     def settle(self, run_id: str) -> RunStatus | None:
-        """Ends what an orphaned run left behind and records it as lost. None where it is not orphaned after all."""
+        """Ends what an orphaned run left behind and records it as lost. None where it is not orphaned after all. OSError: try again later."""
         path = self.folder / run_id
         try:
             fd = os.open(path / "claim", os.O_RDWR | os.O_CLOEXEC)
@@ -190,7 +190,7 @@ class Runs:
             )
             folder = Folder(str(path))
             try:
-                folder.record(json.loads(msgspec.json.encode(status)))
+                folder.try_to_record(json.loads(msgspec.json.encode(status)))
             finally:
                 os.close(folder.fd)
             return status
@@ -241,6 +241,12 @@ def _read_claim(fd: int) -> tuple[Claim | None, Payload | None]:
     with contextlib.suppress(msgspec.DecodeError):
         payload = msgspec.json.decode(rest, type=Payload)
     return claim, payload
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def _lockable(fd: int, kind: int) -> bool:
