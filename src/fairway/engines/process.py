@@ -15,7 +15,7 @@ import signal
 import socket
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -134,10 +134,9 @@ class ProcessEngine:
         if self._use_cgroups:
             self._cgroups = await self._disk.run(lambda: detect(self.cgroup_name))
         self._listen()
-        for run_id in await self._disk.run(self._folders.open):
+        for run_id, look in await self._disk.run(self._recall):
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
-        for run_id in list(self._runs):
-            self._look(run_id)
+            self._take(run_id, look)
         self._zygotes = Zygotes(self.folder, unclaimed=self._unclaimed, gone=self._gone, cannot=self._cannot)
         self._zygotes.open()
         self._spawn(self._rescan())
@@ -157,6 +156,7 @@ class ProcessEngine:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.folder / _SOCKET)
         self._disk.close()
+        self._folders.close()
         self._cgroups.remove()
 
     async def ready(self) -> None:
@@ -280,7 +280,9 @@ class ProcessEngine:
             "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
             "lease": os.path.abspath(run.lease) if run.lease else "",
             "notify": str(self.folder / _SOCKET),
-            **{name: value for name, value in asdict(run.limits).items() if value is not None},
+            "log_bytes": run.limits.log_bytes,
+            "memory_bytes": run.limits.memory_bytes,
+            "open_files": run.limits.open_files,
         }
         if (plan := self._cgroups.plan(run.id, run.limits)) is not None:
             spec["cgroup"] = plan
@@ -356,6 +358,9 @@ class ProcessEngine:
                     self._take(run_id, look)
             for run_id in waited:
                 self._ask_if_unclaimed(run_id)
+
+    def _recall(self) -> Sequence[tuple[str, Look]]:
+        return [(run_id, self._folders.look(run_id)) for run_id in self._folders.open()]
 
     def _look(self, run_id: str) -> None:
         self._take(run_id, self._folders.look(run_id))
