@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import probes
+from benchmarks import probes, stores
 from benchmarks.result import Result, Rounds, Sample
 from fairway.engines.engine import RunSpec, RunState
 from fairway.engines.process import ProcessEngine
@@ -49,8 +49,8 @@ def run(quick: bool) -> list[Result]:
         {
             SPAWN: lambda: _spawned_per_second(count),
             SHIM: lambda: _shims_per_second(count),
-            ENGINE: lambda: asyncio.run(_runs_per_second(count)),
-            FIRST: lambda: asyncio.run(_ms_to_running(10 if quick else 50)),
+            ENGINE: lambda: stores.run(lambda: _runs_per_second(count)),
+            FIRST: lambda: stores.run(lambda: _ms_to_running(10 if quick else 50)),
         },
         quick=quick,
         count=3,
