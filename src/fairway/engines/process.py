@@ -14,15 +14,16 @@ import os
 import signal
 import socket
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Self
 
 import msgspec
 
 from fairway.engines import logs, procs, runs
+from fairway.engines.batches import Batches
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
@@ -34,7 +35,6 @@ RESCAN_S = 5.0
 _TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
 _SOCKET = "node.sock"
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -58,49 +58,6 @@ class _Watcher:
         self.wake.set()
 
 
-class _Batches(Generic[T]):
-    """Work for the disk, done together: what queued up while the last batch was written is the next. Each key is in it once."""
-
-    def __init__(self, work: Callable[[Sequence[T]], Coroutine[None, None, None]]) -> None:
-        self._work = work
-        self._waiting: dict[str, tuple[T, asyncio.Future[None]]] = {}
-        self._task: asyncio.Task[None] | None = None
-
-    def get(self, key: str) -> asyncio.Future[None] | None:
-        found = self._waiting.get(key)
-        return found[1] if found else None
-
-    def add(self, key: str, item: T) -> asyncio.Future[None]:
-        done = asyncio.get_running_loop().create_future()
-        self._waiting[key] = (item, done)
-        if self._task is None:
-            self._task = asyncio.create_task(self._run())
-        return done
-
-    async def finish(self) -> None:
-        if self._task is not None:
-            await self._task
-
-    async def _run(self) -> None:
-        while self._waiting:
-            batch = dict(self._waiting)
-            problem: Exception | None = None
-            try:
-                await self._work([item for item, _ in batch.values()])
-            except Exception as error:
-                problem = error
-            for key, (_, done) in batch.items():
-                del self._waiting[key]
-                if problem is None:
-                    done.set_result(None)
-                elif isinstance(problem, OSError):
-                    # Its own for each: several may wait, and each adds where it was raised.
-                    done.set_exception(OSError(problem.errno, problem.strerror, key))
-                else:
-                    done.set_exception(problem)
-        self._task = None
-
-
 class ProcessEngine:
     """One per folder. Use it as a context, or call open and close."""
 
@@ -113,8 +70,8 @@ class ProcessEngine:
         self._watchers: set[_Watcher] = set()
         self._cgroups = Cgroups()
         self._disk = ThreadDisk("engine")
-        self._starts = _Batches[tuple[str, bytes]](self._write)
-        self._forgets = _Batches[str](self._remove)
+        self._starts = Batches[tuple[str, bytes]](self._write)
+        self._forgets = Batches[str](self._remove)
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: socket.socket | None = None
         self._zygotes: Zygotes | None = None
@@ -133,10 +90,12 @@ class ProcessEngine:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._use_cgroups:
             self._cgroups = await self._disk.run(lambda: detect(self.cgroup_name))
-        self._listen()
+        listener = self._listen()
         for run_id, look in await self._disk.run(self._recall):
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
             self._take(run_id, look)
+        # Only now: what was said while we looked has waited in the socket, and is about runs that we know by now.
+        asyncio.get_running_loop().add_reader(listener, self._hear)
         self._zygotes = Zygotes(self.folder, unclaimed=self._unclaimed, gone=self._gone, cannot=self._cannot)
         self._zygotes.open()
         self._spawn(self._rescan())
@@ -296,7 +255,7 @@ class ProcessEngine:
 
     # Hearing
 
-    def _listen(self) -> None:
+    def _listen(self) -> socket.socket:
         """Under its name only once it is bound: no shim finds a socket that nobody reads."""
         draft = f"{_SOCKET}.new"
         with contextlib.suppress(FileNotFoundError):
@@ -311,7 +270,7 @@ class ProcessEngine:
         os.chmod(self.folder / draft, 0o600)
         os.rename(self.folder / draft, self.folder / _SOCKET)
         self._socket = listener
-        asyncio.get_running_loop().add_reader(listener, self._hear)
+        return listener
 
     def _hear(self) -> None:
         assert self._socket is not None

@@ -106,8 +106,9 @@ class Runs:
 
     def spec(self, run_id: str) -> dict[str, object] | None:
         try:
-            spec: dict[str, object] = msgspec.json.decode((self.folder / run_id / "spec").read_bytes(), type=dict)
-        except (OSError, msgspec.DecodeError):
+            spec: dict[str, object] = msgspec.json.decode(read_small(f"{self._root}/{run_id}/spec"), type=dict)
+        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+            # Any other trouble is raised: what cannot be read now must not be taken for what was never written.
             return None
         return spec
 
