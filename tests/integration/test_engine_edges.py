@@ -9,12 +9,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import uvloop
-from tests.integration.engine_support import PATIENCE_S, engine_in, final, output
-from tests.integration.support import ROOT, asynchronous
+from tests.integration.engine_support import PATIENCE_S, engine_in, final, output, seen
+from tests.integration.support import ROOT, asynchronous, eventually
 
 from fairway.engines import shim
 from fairway.engines.engine import Limits, RunSpec, RunState
@@ -71,6 +72,16 @@ def test_the_shim_is_a_program_of_its_own_for_other_engines(tmp_path: Path) -> N
     )
 
 
+def test_a_shim_that_is_told_to_stop_by_another_engine_stops_its_payload_and_records_it(tmp_path: Path) -> None:
+    run = written_run(tmp_path / "told", argv=["/bin/sh", "-c", f"touch {tmp_path}/up; sleep 1000 & wait"])
+    alone = subprocess.Popen([sys.executable, "-I", "-S", shim.__file__, str(run)])
+    eventually((tmp_path / "up").exists, "the payload runs")
+    alone.terminate()
+    assert alone.wait(PATIENCE_S) == shim.DONE
+    status = json.loads((run / "status").read_text())
+    assert (status["exit_code"], status["signal"], status["message"]) == (143, 15, "stopped on request")
+
+
 def test_many_shims_for_one_run_start_it_once(tmp_path: Path) -> None:
     run = written_run(tmp_path / "race", argv=["/bin/sh", "-c", f"echo x >> {tmp_path}/ran"])
     program = [sys.executable, "-I", "-S", shim.__file__, str(run)]
@@ -101,6 +112,29 @@ def test_it_works_on_the_event_loop_that_servers_use(tmp_path: Path) -> None:
             assert [status.exit_code for status in await final(engine, "a")] == [2]
 
     uvloop.run(use())
+
+
+@pytest.mark.parametrize("how", ["at once", "held still"])
+@asynchronous
+async def test_a_fork_bomb_stays_within_its_limit_and_ends_when_it_is_stopped(tmp_path: Path, how: str) -> None:
+    """By the kernel's own way to kill a group, and by that of older kernels."""
+    bomb = "b() { b | b & }; b; touch $0; sleep 1000"
+    async with engine_in(tmp_path / "engine") as engine:
+        if "pids" not in engine.controllers:
+            pytest.skip("no cgroups that we may write")
+        if how == "held still":
+            if "freezer" not in engine._cgroups.v1:
+                pytest.skip("no freezer that we may write")
+            whole = engine._cgroups
+            engine._cgroups = replace(whole, v2=None)
+        argv = ("/bin/sh", "-c", bomb, str(tmp_path / "up"))
+        await engine.start(RunSpec("bomb", argv, limits=Limits(processes=30, cpu_millis=200, log_bytes=1 << 16)))
+        await seen(tmp_path / "up")
+        await engine.stop("bomb", 0)
+        [status] = await final(engine, "bomb")
+        assert status.exit_code == 137
+        if how == "held still":
+            engine._cgroups = whole
 
 
 @asynchronous

@@ -28,7 +28,7 @@ from tests.integration.engine_support import (
 )
 from tests.integration.support import ROOT, asynchronous
 
-from fairway.engines import zygotes
+from fairway.engines import lease, zygotes
 from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
@@ -264,6 +264,21 @@ async def test_when_zygote_and_shim_are_both_killed_the_engine_ends_what_is_left
             os.kill(pid, signal.SIGKILL)
         assert [status.state for status in await final(engine, "x")] == [RunState.LOST]
         assert not alive(status.pid)
+
+
+@asynchronous
+async def test_what_runs_under_a_lease_dies_with_its_shim_when_nobody_else_is_left(tmp_path: Path) -> None:
+    folder, paper = tmp_path / "engine", tmp_path / "lease"
+    lease.renew(paper, 1000)
+    async with ProcessEngine(folder) as engine:
+        await engine.start(RunSpec("fenced", ("sleep", "1000"), lease=str(paper)))
+        status = await reached(engine, "fenced", RunState.RUNNING)
+    end_zygote(folder)
+    claim = json.loads((folder / "runs" / "fenced" / "claim").read_text().splitlines()[0])
+    os.kill(claim["pid"], signal.SIGKILL)
+    assert await asyncio.to_thread(process.wait_until, lambda: not alive(status.pid), PATIENCE_S)
+    async with engine_in(folder) as engine:
+        assert [status.state for status in await final(engine, "fenced")] == [RunState.LOST]
 
 
 @asynchronous

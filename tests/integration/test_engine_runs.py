@@ -322,6 +322,7 @@ async def test_what_no_process_can_have_is_refused_at_once(tmp_path: Path) -> No
         RunSpec("x", ("true",), env={"A": "\0"}),
         RunSpec("x", ("true",), env={"A=B": "c"}),
         RunSpec("x", ("true",), cwd="\0"),
+        RunSpec("x", ("\udc80",)),
     ):
         with pytest.raises(BadRun):
             await engine.start(bad)

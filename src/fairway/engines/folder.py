@@ -65,16 +65,16 @@ class Folder:
 
     def record(self, status: dict[str, object]) -> None:
         """Durably. Where there is no room after all it waits for some: the run stays unfinished rather than being lost."""
-        data = json.dumps(status).encode()
         while True:
             try:
-                return self._record(data)
+                return self.try_to_record(status)
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
                 time.sleep(1)
 
-    def _record(self, data: bytes) -> None:
+    def try_to_record(self, status: dict[str, object]) -> None:
+        data = json.dumps(status).encode()
         fd = self.open("status.tmp", os.O_CREAT | os.O_RDWR)
         try:
             os.pwrite(fd, data, 0)

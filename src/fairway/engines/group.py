@@ -30,8 +30,10 @@ class Group:
         """Whether every limit is in place. A machine that does not let us is no error: other limits then have to do."""
         try:
             for path, values in self._folders.items():
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(path)
+                # The group above goes with an engine that finds it empty; a run that starts later makes it anew.
+                for place in (os.path.dirname(path), path):
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(place)
                 self.made.append(path)
                 for name, value in values.items():
                     # A control with a question mark is one that not every kernel has.

@@ -68,10 +68,9 @@ class Reader:
 
     def skip_to_last_lines(self, count: int) -> None:
         """Start at the last so many lines of what there is now."""
-        pieces: list[tuple[int, int]] = []
-        for path in (self._older, self._newer):
-            if (fd := _open(path)) is not None:
-                pieces.append((fd, os.fstat(fd).st_size))
+        # The newer first: should they take turns now, we have the same file twice and miss none in between.
+        opened = [fd for path in (self._newer, self._older) if (fd := _open(path)) is not None]
+        pieces = [(fd, os.fstat(fd).st_size) for fd in reversed(opened)]
         if len(pieces) == 2 and os.fstat(pieces[0][0]).st_ino == os.fstat(pieces[1][0]).st_ino:
             os.close(pieces.pop()[0])
         chosen, offset = _last_lines(pieces, count)

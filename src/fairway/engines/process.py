@@ -14,13 +14,16 @@ import os
 import signal
 import socket
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Self
+
+import msgspec
 
 from fairway.engines import logs, procs, runs
+from fairway.engines.batches import Batches
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
@@ -32,7 +35,6 @@ RESCAN_S = 5.0
 _TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
 _SOCKET = "node.sock"
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -56,47 +58,6 @@ class _Watcher:
         self.wake.set()
 
 
-class _Batches(Generic[T]):
-    """Work for the disk, done together: what queued up while the last batch was written is the next. Each key is in it once."""
-
-    def __init__(self, work: Callable[[Sequence[T]], Coroutine[None, None, None]]) -> None:
-        self._work = work
-        self._waiting: dict[str, tuple[T, asyncio.Future[None]]] = {}
-        self._task: asyncio.Task[None] | None = None
-
-    def get(self, key: str) -> asyncio.Future[None] | None:
-        found = self._waiting.get(key)
-        return found[1] if found else None
-
-    def add(self, key: str, item: T) -> asyncio.Future[None]:
-        done = asyncio.get_running_loop().create_future()
-        self._waiting[key] = (item, done)
-        if self._task is None:
-            self._task = asyncio.create_task(self._run())
-        return done
-
-    async def finish(self) -> None:
-        if self._task is not None:
-            await self._task
-
-    async def _run(self) -> None:
-        while self._waiting:
-            batch = dict(self._waiting)
-            try:
-                await self._work([item for item, _ in batch.values()])
-                problem = None
-            except OSError as error:
-                problem = error
-            for key, (_, done) in batch.items():
-                del self._waiting[key]
-                if problem is None:
-                    done.set_result(None)
-                else:
-                    # Its own for each: several may wait, and each adds where it was raised.
-                    done.set_exception(OSError(problem.errno, problem.strerror, key))
-        self._task = None
-
-
 class ProcessEngine:
     """One per folder. Use it as a context, or call open and close."""
 
@@ -109,8 +70,8 @@ class ProcessEngine:
         self._watchers: set[_Watcher] = set()
         self._cgroups = Cgroups()
         self._disk = ThreadDisk("engine")
-        self._starts = _Batches[RunSpec](self._write)
-        self._forgets = _Batches[str](self._remove)
+        self._starts = Batches[tuple[str, bytes]](self._write)
+        self._forgets = Batches[str](self._remove)
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: socket.socket | None = None
         self._zygotes: Zygotes | None = None
@@ -129,11 +90,12 @@ class ProcessEngine:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._use_cgroups:
             self._cgroups = await self._disk.run(lambda: detect(self.cgroup_name))
-        self._listen()
-        for run_id in await self._disk.run(self._folders.open):
+        listener = self._listen()
+        for run_id, look in await self._disk.run(self._recall):
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
-        for run_id in list(self._runs):
-            self._look(run_id)
+            self._take(run_id, look)
+        # Only now: what was said while we looked has waited in the socket, and is about runs that we know by now.
+        asyncio.get_running_loop().add_reader(listener, self._hear)
         self._zygotes = Zygotes(self.folder, unclaimed=self._unclaimed, gone=self._gone, cannot=self._cannot)
         self._zygotes.open()
         self._spawn(self._rescan())
@@ -153,6 +115,7 @@ class ProcessEngine:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.folder / _SOCKET)
         self._disk.close()
+        self._folders.close()
         self._cgroups.remove()
 
     async def ready(self) -> None:
@@ -181,7 +144,7 @@ class ProcessEngine:
         if run.id in self._runs:
             return
         _check(run)
-        await asyncio.shield(self._starts.get(run.id) or self._starts.add(run.id, run))
+        await asyncio.shield(self._starts.get(run.id) or self._starts.add(run.id, (run.id, self._spec(run))))
 
     async def stop(self, run_id: str, grace_seconds: float) -> None:
         checked_id(run_id)
@@ -256,19 +219,18 @@ class ProcessEngine:
 
     # Starting
 
-    async def _write(self, batch: Sequence[RunSpec]) -> None:
-        specs = [(run.id, self._spec(run)) for run in batch]
-        await self._disk.run(lambda: self._folders.write(specs))
-        for run in batch:
-            self._runs[run.id] = _Run(RunStatus(run.id, RunState.STARTING))
-            self._publish(run.id)
+    async def _write(self, batch: Sequence[tuple[str, bytes]]) -> None:
+        await self._disk.run(lambda: self._folders.write(batch))
+        for run_id, _ in batch:
+            self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
+            self._publish(run_id)
             if self._zygotes is not None:
-                self._zygotes.ask(run.id)
+                self._zygotes.ask(run_id)
 
     async def _remove(self, batch: Sequence[str]) -> None:
         await self._disk.run(lambda: self._folders.remove(batch))
 
-    def _spec(self, run: RunSpec) -> dict[str, object]:
+    def _spec(self, run: RunSpec) -> bytes:
         spec: dict[str, object] = {
             "id": run.id,
             "argv": run.argv,
@@ -277,18 +239,23 @@ class ProcessEngine:
             "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
             "lease": os.path.abspath(run.lease) if run.lease else "",
             "notify": str(self.folder / _SOCKET),
-            **{name: value for name, value in asdict(run.limits).items() if value is not None},
+            "log_bytes": run.limits.log_bytes,
+            "memory_bytes": run.limits.memory_bytes,
+            "open_files": run.limits.open_files,
         }
         if (plan := self._cgroups.plan(run.id, run.limits)) is not None:
             spec["cgroup"] = plan
-        return spec
+        try:
+            return msgspec.json.encode(spec)
+        except UnicodeEncodeError as error:
+            raise BadRun(f"run {run.id}: {error.object[:80]!r} is not text that can be stored as UTF-8") from error
 
     def _unclaimed(self) -> Iterable[str]:
         return (run_id for run_id, run in self._runs.items() if not run.claimed and not run.status.final)
 
     # Hearing
 
-    def _listen(self) -> None:
+    def _listen(self) -> socket.socket:
         """Under its name only once it is bound: no shim finds a socket that nobody reads."""
         draft = f"{_SOCKET}.new"
         with contextlib.suppress(FileNotFoundError):
@@ -303,7 +270,7 @@ class ProcessEngine:
         os.chmod(self.folder / draft, 0o600)
         os.rename(self.folder / draft, self.folder / _SOCKET)
         self._socket = listener
-        asyncio.get_running_loop().add_reader(listener, self._hear)
+        return listener
 
     def _hear(self) -> None:
         assert self._socket is not None
@@ -351,6 +318,9 @@ class ProcessEngine:
             for run_id in waited:
                 self._ask_if_unclaimed(run_id)
 
+    def _recall(self) -> Sequence[tuple[str, Look]]:
+        return [(run_id, self._folders.look(run_id)) for run_id in self._folders.open()]
+
     def _look(self, run_id: str) -> None:
         self._take(run_id, self._folders.look(run_id))
 
@@ -368,7 +338,9 @@ class ProcessEngine:
         self._update(run_id, run, look.status)
 
     async def _settle(self, run_id: str) -> None:
-        status = await self._disk.run(lambda: self._folders.settle(run_id))
+        status = None
+        with contextlib.suppress(OSError):  # A full disk, say: the next look tries again.
+            status = await self._disk.run(lambda: self._folders.settle(run_id))
         run = self._runs.get(run_id)
         if run is not None:
             run.settling = False

@@ -245,6 +245,8 @@ class Shim:
         """Asked again, it may only end sooner."""
         self._kill_at = until if self._kill_at is None else min(self._kill_at, until)
         self._cause = self._cause or cause
+        if until <= boot_clock():
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._payload, signal.SIGTERM)
             os.killpg(self._payload, signal.SIGCONT)
