@@ -74,7 +74,7 @@ class Cluster:
     async def printed(self, name: str) -> str:
         """What it prints first: that it runs does not mean that it has."""
         async with asyncio.timeout(PATIENCE_S):
-            while not (text := await self.output(name)):
+            while not (text := await self.output(name)):  # noqa: ASYNC110 - output tells nobody
                 await asyncio.sleep(0.02)
         return text
 
