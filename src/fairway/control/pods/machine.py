@@ -155,17 +155,17 @@ class MachineNode:
     # --- alive --------------------------------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        before, since = self._usage(), self._clock.monotonic
+        before, since, due = self._usage(), self._clock.monotonic, HEARTBEAT_SECONDS
         while True:
             await self._sleep(HEARTBEAT_SECONDS)
             try:
                 await self._beat()
                 await self._make_sure()
                 elapsed = self._clock.monotonic - since
-                if elapsed >= USAGE_SECONDS:
+                if elapsed >= due:
                     now = self._usage()
                     await self._show_usage((now.cpu_seconds - before.cpu_seconds) / elapsed, now.memory_bytes)
-                    before, since = now, self._clock.monotonic
+                    before, since, due = now, self._clock.monotonic, USAGE_SECONDS
             except ApiError as error:
                 log.warning("the heartbeat of node %s failed: %s", self.name, error.message)
 
