@@ -92,8 +92,10 @@ def test_logs_are_refused_in_the_words_of_the_real_server(
 
 def test_a_deleted_pod_is_stopped_in_good_order(kubectl: Kubectl, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    run(kubectl, "p", f"trap 'echo ended > {mark}; exit 0' TERM; while true; do sleep 0.05; done")
+    ready = tmp_path / "ready"
+    run(kubectl, "p", f"trap 'echo ended > {mark}; exit 0' TERM; touch {ready}; while true; do sleep 0.05; done")
     until(kubectl, "p", ".status.phase", "Running")
+    assert process.wait_until(ready.exists, PATIENCE_S)
     kubectl("delete", "pod", "p")
     assert mark.read_text() == "ended\n"
     assert kubectl("get", "pods").out == ""

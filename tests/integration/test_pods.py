@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -71,6 +72,13 @@ class Cluster:
         uid = (await self.get(name))["metadata"]["uid"]
         return b"".join([piece async for piece in cluster.engine.logs(f"{uid}.{container}.{attempt}")]).decode()
 
+    async def printed(self, name: str) -> str:
+        """What it prints first: that it runs does not mean that it has."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not (text := await self.output(name)):  # noqa: ASYNC110 - output tells nobody
+                await asyncio.sleep(0.02)
+        return text
+
     async def engine_is_empty(self) -> None:
         cluster = self.node.cluster
         assert cluster is not None
@@ -134,7 +142,7 @@ async def test_init_containers_variables_and_volumes_reach_the_processes(tmp_pat
             "p",
             "sh",
             "-c",
-            "cat $FAIRWAY_VOLUME_SHARED/note; cat $FAIRWAY_VOLUME_CONF/who; echo /$WHO/$NAME",
+            "cat shared/note; cat $FAIRWAY_VOLUME_CONF/who; echo /$WHO/$NAME",
             container={
                 **mount,
                 "env": [
@@ -394,3 +402,65 @@ async def test_a_pod_of_a_node_that_is_gone_is_failed_and_removed(tmp_path: Path
         await asyncio.sleep(0)
         await here.run("p", "true", nodeName="elsewhere")
         await leaving
+
+
+@asynchronous
+async def test_each_gpu_goes_to_one_pod_at_a_time(tmp_path: Path) -> None:
+    async with cluster(tmp_path, gpus=2) as here:
+        for name in ("a", "b"):
+            limits = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+            await here.run(name, "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 300", container=limits)
+            await here.running(name)
+        assert {await here.printed("a"), await here.printed("b")} == {"0\n", "1\n"}
+    async with cluster(tmp_path, gpus=2) as here:
+        await here.client.delete(PODS, "a", "default", Deletion(grace_seconds=0))
+        free = "0\n" if await here.output("b") == "1\n" else "1\n"
+        await here.run("c", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", container=limits)
+        await here.ended("c")
+        assert await here.output("c") == free
+        await here.client.delete(PODS, "b", "default", Deletion(grace_seconds=0))
+        await here.client.delete(PODS, "c", "default")
+        await here.engine_is_empty()
+
+
+BAD: dict[str, tuple[list[str], Json, str]] = {
+    "nul": (["echo", "a\0b"], {}, "NUL"),
+    "folder": (["true"], {"workingDir": "/no/such/folder"}, "/no/such/folder"),
+    "not-executable": (["/etc/hostname"], {}, "/etc/hostname"),
+    "a-folder": (["/etc"], {}, "/etc"),
+    "too-long": (["echo", "x" * 300_000], {}, ""),
+    "empty": ([""], {}, "no command specified"),
+}
+
+
+@asynchronous
+async def test_what_cannot_run_fails_and_says_why(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as here:
+        for name, (command, more, message) in BAD.items():
+            await here.run(name, *command, container=more)
+            ended = await here.ended(name)
+            assert ended["status"]["phase"] == "Failed", name
+            assert terminated(ended)["exitCode"] in (126, 127, 128), name
+            assert message in terminated(ended)["message"], name
+            await here.client.delete(PODS, name, "default")
+        await here.engine_is_empty()
+
+
+@asynchronous
+async def test_a_binary_secret_can_be_a_file_and_not_a_variable(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as here:
+        raw = base64.b64encode(b"\xff\xfe!").decode()
+        await here.client.create(
+            Resource("", "v1", "secrets"), {"metadata": {"name": "s"}, "data": {"k": raw}}, "default"
+        )
+        mount = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
+        volumes = [{"name": "s", "secret": {"secretName": "s"}}]
+        await here.run("file", "od", "-An", "-tx1", "s/k", container=mount, volumes=volumes)
+        await here.ended("file")
+        assert await here.output("file") == " ff fe 21\n"
+        key = {"env": [{"name": "K", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}
+        await here.run("variable", "true", container=key)
+        waiting = await here.until("variable", lambda pod: "containerStatuses" in pod["status"])
+        state = waiting["status"]["containerStatuses"][0]["state"]["waiting"]
+        assert state["reason"] == "CreateContainerError"
+        assert "variable K" in state["message"]

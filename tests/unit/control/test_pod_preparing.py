@@ -211,3 +211,17 @@ def test_limits_are_those_of_the_container() -> None:
     given = limits({"resources": {"limits": {"cpu": "1500m", "memory": "64Mi"}}})
     assert (given.cpu_millis, given.memory_bytes) == (1500, 64 << 20)
     assert limits({}).cpu_millis is None
+
+
+@pytest.mark.parametrize("path", ["../up", "/etc/cron.d/x", "a/../../b", ""])
+@pytest.mark.parametrize("kind", ["configMap", "secret", "projected", "downwardAPI"])
+def test_a_file_does_not_leave_its_volume(path: str, kind: str) -> None:
+    volume: dict[str, Any] = {
+        "configMap": {"configMap": {"name": "cm", "items": [{"key": "a", "path": path}]}},
+        "secret": {"secret": {"secretName": "s", "items": [{"key": "password", "path": path}]}},
+        "projected": {"projected": {"sources": [{"configMap": {"name": "cm", "items": [{"key": "a", "path": path}]}}]}},
+        "downwardAPI": {"downwardAPI": {"items": [{"path": path, "fieldRef": {"fieldPath": "metadata.name"}}]}},
+    }[kind]
+    with pytest.raises(Unprepared) as caught:
+        volumes.volumes(pod({}, volumes=[{"name": "v", **volume}]), SOURCES)
+    assert "leaves the volume" in caught.value.problem.message

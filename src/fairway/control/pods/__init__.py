@@ -2,6 +2,7 @@
 
     requests      what a pod asks for                       pure
     room          which node has room for which pod          pure
+    devices       which GPU is whose                         pure
     lifecycle     pod + runs + now -> status and actions     pure
       containers    one container: starts, ends, waits       pure
       conditions    phase and conditions of a pod            pure

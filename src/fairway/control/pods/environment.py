@@ -13,6 +13,7 @@ from fairway.core.quantity import NANO, parse
 
 Json = Mapping[str, Any]
 CONFIG_ERROR = "CreateContainerConfigError"
+CREATE_ERROR = "CreateContainerError"
 NO_COMMAND = (
     "no command specified: images are not pulled here, so the entrypoint of {image!r} is not known. "
     "Give the container a command (kubectl run NAME --image=IMAGE -- COMMAND …); it runs as a process of the machine"
@@ -186,6 +187,29 @@ def expand(text: str, known: Mapping[str, str]) -> str:
         return known.get(match[1], match[0])
 
     return _REFERENCE.sub(replace, text)
+
+
+def check(argv: Iterable[str], known: Mapping[str, str]) -> None:
+    """What no process can be given, whatever the machine."""
+    for what, words in (("command", argv), ("environment", (*known, *known.values()))):
+        if any("\0" in word for word in words):
+            raise Unprepared(Problem(START_ERROR, f"the {what} has a NUL character in it: take it out", final=True))
+    for name, value in known.items():
+        if not _is_text(value):
+            why = "is not text in UTF-8, as variables must be: mount the volume of it instead"
+            raise Unprepared(Problem(CREATE_ERROR, f"the value of variable {name} {why}"))
+    bad = next((name for name in known if not name or "=" in name), None)
+    if bad is not None:
+        message = f"a variable cannot be named {bad!r}: names are not empty and have no '=' in them"
+        raise Unprepared(Problem(START_ERROR, message, final=True))
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def command(container: Json, known: Mapping[str, str]) -> tuple[str, ...]:

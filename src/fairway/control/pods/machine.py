@@ -14,6 +14,7 @@ from fairway.api.client import Client, Resource
 from fairway.api.errors import ApiError
 from fairway.control import conditions
 from fairway.control.pods.containers import stamp
+from fairway.control.pods.devices import GPU
 from fairway.core.quantity import MILLI, NANO, canonical, render
 from fairway.kinds.types import format_microtime
 from fairway.runtime.clock import Clock
@@ -25,7 +26,6 @@ LEASES = Resource("coordination.k8s.io", "v1", "leases")
 LEASE_NAMESPACE = "kube-node-lease"
 ENGINE_LABEL = "fairway.dev/engine"
 USED_CPU, USED_MEMORY = "fairway.dev/used-cpu", "fairway.dev/used-memory"
-GPU = "nvidia.com/gpu"
 PODS_MAX = 1000
 LEASE_SECONDS = 40
 HEARTBEAT_SECONDS = 10.0
@@ -81,7 +81,7 @@ class MachineNode:
 
     async def register(self) -> None:
         """Make sure of the Node object, before anything else happens on it. A folder keeps its node's name, even on another host."""
-        self.name = self._declared.name or await self._former_name() or self._machine.hostname
+        self.name = self.name or await self._former_name() or self._machine.hostname
         now = stamp(self._clock.now)
         try:
             node = (await self._client.get(NODES, self.name)).json()
@@ -155,16 +155,17 @@ class MachineNode:
     # --- alive --------------------------------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        before, since = self._usage(), self._clock.monotonic
+        before, since, due = self._usage(), self._clock.monotonic, HEARTBEAT_SECONDS
         while True:
             await self._sleep(HEARTBEAT_SECONDS)
             try:
                 await self._beat()
+                await self._make_sure()
                 elapsed = self._clock.monotonic - since
-                if elapsed >= USAGE_SECONDS:
+                if elapsed >= due:
                     now = self._usage()
                     await self._show_usage((now.cpu_seconds - before.cpu_seconds) / elapsed, now.memory_bytes)
-                    before, since = now, self._clock.monotonic
+                    before, since, due = now, self._clock.monotonic, USAGE_SECONDS
             except ApiError as error:
                 log.warning("the heartbeat of node %s failed: %s", self.name, error.message)
 
@@ -178,6 +179,16 @@ class MachineNode:
             if error.code != 404:
                 raise
             await self._client.create(LEASES, lease)
+
+    async def _make_sure(self) -> None:
+        """A node that somebody deleted while it lives comes back, before its pods are given up."""
+        try:
+            await self._client.get(NODES, self.name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            log.warning("node %s was deleted and still runs: it registers again", self.name)
+            await self.register()
 
     async def _show_usage(self, cpus: float, memory_bytes: int) -> None:
         """Rounded, so that a machine that does the same all day is not written about all day."""

@@ -39,9 +39,11 @@ class Preparer:
         }
         known = environment.environment(pod, container, sources, base)
         mounts = volumes.mounts(container, folders, known)
+        argv = environment.command(container, known)
+        environment.check(argv, known)
         return RunSpec(
             id=run_id,
-            argv=environment.command(container, known),
+            argv=argv,
             env=known,
             cwd=volumes.working_folder(container, mounts),
             limits=limits(container),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairway.api.client import Client, Deletion, Item, Query, Resource
@@ -18,6 +18,7 @@ from fairway.api.reflector import Reflector
 from fairway.control.events import Recorder
 from fairway.control.pods import containers
 from fairway.control.pods.conditions import TERMINAL
+from fairway.control.pods.devices import GPU, VARIABLE, Devices, shown, wanted
 from fairway.control.pods.environment import Unprepared
 from fairway.control.pods.lifecycle import Facts, Plan, Start, Stop, decide, rejected
 from fairway.control.pods.preparing import Preparer
@@ -79,6 +80,7 @@ class Runner:
         query = Query(fields=f"spec.nodeName={node}")
         self._reflector = Reflector(client, PODS, self, query, sleep=sleep, uniform=uniform)
         self._ready = False
+        self._devices = Devices(parse(preparer.allocatable.get(GPU, "0")).units)
 
     def start(self) -> None:
         self._spawn(self._run())
@@ -150,6 +152,9 @@ class Runner:
         known = self._pods.get(uid)
         if known is None:
             known = self._pods[uid] = _Pod(item, 0)
+            obj = item.json()
+            if (obj.get("status") or {}).get("phase") not in TERMINAL:
+                self._devices.learn(obj)
             for run_id in [run for run in self._orphans if run.startswith(f"{uid}.")]:
                 known.runs[run_id] = self._orphans.pop(run_id)
         if self._learn(known, item):
@@ -207,12 +212,15 @@ class Runner:
             specs, problems = await self._prepare(obj, plan.starts)
             if problems:
                 plan = decide(obj, self._facts(pod, problems))
+            self._show_devices(uid, plan)
         pod.streaks = plan.streaks
         if plan.status != obj.get("status"):
             await self._write(pod, {**obj, "status": plan.status})
             for note in plan.notes:
                 self._recorder.note(obj, "Warning" if note.warning else "Normal", note.reason, note.message, KUBELET)
         await self._act(obj, pod, plan, specs)
+        if plan.status["phase"] in TERMINAL:
+            self._devices.release(uid)
         if plan.remove:
             how = Deletion(uid=uid, grace_seconds=0)
             await self._client.delete(PODS, obj["metadata"]["name"], obj["metadata"].get("namespace", ""), how)
@@ -260,10 +268,30 @@ class Runner:
         }
         for start in starts:
             try:
-                specs[start.run_id] = await self._preparer.prepare(obj, everyone[start.container], start.run_id)
+                spec = await self._preparer.prepare(obj, everyone[start.container], start.run_id)
+                specs[start.run_id] = self._with_devices(obj["metadata"]["uid"], everyone[start.container], spec)
             except Unprepared as error:
                 problems[start.container] = error.problem
         return specs, problems
+
+    def _with_devices(self, uid: str, container: dict[str, Any], spec: RunSpec) -> RunSpec:
+        count = wanted(container)
+        if not count or VARIABLE in spec.env:
+            return spec
+        ids = self._devices.take(uid, container["name"], count)
+        if ids is None:
+            why = f"{count} {GPU} requested and not that many are free yet"
+            raise Unprepared(containers.Problem(containers.CREATING, why))
+        return replace(spec, env={**spec.env, VARIABLE: ",".join(ids)})
+
+    def _show_devices(self, uid: str, plan: Plan) -> None:
+        """What a container was given stands in its status, so that the next life of the node knows."""
+        for start in plan.starts:
+            ids = self._devices.given(uid, start.container)
+            statuses = (*plan.status.get("initContainerStatuses", ()), *plan.status["containerStatuses"])
+            for status in statuses if ids else ():
+                if status["name"] == start.container:
+                    status["allocatedResourcesStatus"] = shown(ids)
 
     async def _write(self, pod: _Pod, obj: dict[str, Any]) -> None:
         self._learn(pod, await self._client.update(PODS, obj, subresource="status"))
@@ -331,6 +359,7 @@ class Runner:
         if pod.timer is not None:
             pod.timer.cancel()
         del self._pods[uid]
+        self._devices.release(uid)
         for run in pod.runs.values():
             await self._end_orphan(run)
         self._preparer.folders.remove(uid)

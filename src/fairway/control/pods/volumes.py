@@ -65,8 +65,19 @@ def _volume(volume: Json, pod: Json, sources: Sources) -> Volume:
         mode = volume["projected"].get("defaultMode", FILE_MODE)
         for source in volume["projected"].get("sources") or ():
             files += _files(name, source, mode, pod, sources, "name")
-        return Filled(name, tuple(files))
-    return Filled(name, tuple(_files(name, volume, FILE_MODE, pod, sources, "secretName")))
+        return _filled(name, files)
+    return _filled(name, _files(name, volume, FILE_MODE, pod, sources, "secretName"))
+
+
+def _filled(name: str, files: Sequence[File]) -> Filled:
+    for file in files:
+        if not _stays_inside(file.path):
+            raise trouble(name, f"path {file.path!r} leaves the volume")
+    return Filled(name, tuple(files))
+
+
+def _stays_inside(path: str) -> bool:
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
 
 
 def _files(name: str, source: Json, mode: int, pod: Json, sources: Sources, secret: str) -> list[File]:
@@ -124,7 +135,7 @@ def mounts(container: Json, folders: Mapping[str, str], known: Mapping[str, str]
         source = folders[mount["name"]]
         part = expand(mount["subPathExpr"], known) if mount.get("subPathExpr") else mount.get("subPath", "")
         if part:
-            if part.startswith("/") or ".." in part.split("/"):
+            if not _stays_inside(part):
                 raise trouble(mount["name"], f"subPath {part!r} leaves the volume")
             source = f"{source.rstrip('/')}/{part}"
         found.append(Mount(source, mount["mountPath"], bool(mount.get("readOnly"))))
