@@ -321,6 +321,45 @@ def test_the_cost_of_an_event_does_not_grow_with_other_jobs() -> None:
     run(scenario())
 
 
+class Contended:
+    """A client to whose first updates of pods somebody else is always faster."""
+
+    def __init__(self, inner: LocalClient, times: int) -> None:
+        self._inner = inner
+        self._times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
+        results: BulkResults = []
+        for item in items:
+            if item.verb == "update" and item.resource == PODS and self._times > 0:
+                self._times -= 1
+                results.append(ApiError(409, "Conflict", "the object has been modified"))
+            else:
+                results += await self._inner.bulk([item])
+        return results
+
+
+def test_a_pod_that_changes_while_its_job_is_suspended_is_not_counted_as_failed() -> None:
+    async def scenario() -> None:
+        async with cluster(jobs=False) as c:
+            c.kubelet.hold = lambda _pod: True
+            client: Client = Contended(LocalClient(c.space), 3)  # type: ignore[assignment]
+            c.add(c.jobs(client))
+            await c.submit(parallelism=2, completions=2)
+            await c.until(lambda job: job["status"].get("ready") == 2)
+            await c.change(JOBS, "j", {"spec": {"suspend": True}})
+            await c.rest(5)
+            assert await c.pods() == []
+            job = await c.job()
+            assert "failed" not in job["status"]
+            assert job["status"]["terminating"] == 0
+
+    run(scenario())
+
+
 def test_creating_a_pod_that_the_api_refuses_is_reported_and_tried_ever_more_slowly() -> None:
     class Refusing:
         def __init__(self, inner: LocalClient) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -55,6 +55,8 @@ class _Work:
     """Whether the status that the rest of the plan depends on was written."""
     whole: bool = True
     """Whether nothing of it has to be tried again."""
+    held: set[str] = field(default_factory=set)
+    """Pods that could not be released now. To delete them all the same would make them count as failed."""
 
 
 class Jobs:
@@ -206,19 +208,21 @@ class Jobs:
 
     async def _release(self, works: list[_Work]) -> None:
         items: list[BulkItem] = []
-        whose: list[tuple[Tracked, str]] = []
+        whose: list[tuple[_Work, str]] = []
         for work in works:
             for uid in work.plan.release:
                 item = work.tracked.items.get(uid)
                 if item is not None:
                     items.append(BulkItem("update", PODS, _without_finalizer(item)))
-                    whose.append((work.tracked, uid))
-        for (tracked, uid), result in zip(whose, await self._bulk(items), strict=True):
+                    whose.append((work, uid))
+        for (work, uid), result in zip(whose, await self._bulk(items), strict=True):
+            tracked = work.tracked
             if isinstance(result, Item):
                 self._released(tracked, uid, result)
             elif result.code == 404:
                 self.state.drop_pod(tracked.uid, uid)
             else:  # it changed meanwhile; the watch will say how
+                work.held.add(uid)
                 self.rounds.look_at(tracked.uid, self._clock.now + RETRY_SECONDS)
             self.rounds.look((tracked.uid,))
 
@@ -237,7 +241,7 @@ class Jobs:
         tracked = work.tracked
         for uid in work.plan.delete:
             pod = tracked.pods.get(uid)
-            if pod is None:
+            if pod is None or uid in work.held:
                 continue
             try:
                 await self._client.delete(PODS, pod.name, tracked.key[0], Deletion(uid=uid))
