@@ -23,7 +23,7 @@ from fairway.control.jobs.plan import Plan
 from fairway.control.jobs.pods import PodMaker, free_name
 from fairway.control.jobs.state import State, Tracked
 from fairway.control.jobs.view import FINALIZER, NO_INDEX
-from fairway.control.rounds import Rounds
+from fairway.control.rounds import Rounds, report_failure
 from fairway.kinds.types import to_json
 from fairway.runtime.clock import Clock
 
@@ -80,6 +80,7 @@ class Jobs:
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._follow(), name="jobs-watch")
+        self._task.add_done_callback(report_failure)
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -102,11 +103,24 @@ class Jobs:
         try:
             for uid in uids:
                 await self._adopt(uid)
-            await self._carry_out([work for uid in uids if (work := self._decide(uid)) is not None])
+            await self._carry_out([work for uid in uids if (work := self._try_to_decide(uid)) is not None])
         except ApiError as error:
             log.warning("jobs: %s; trying again", error.message)
             for uid in uids:
                 self._retry(uid)
+        except Exception:
+            log.exception("jobs: a round failed; trying again")
+            for uid in uids:
+                self._retry(uid)
+
+    def _try_to_decide(self, uid: str) -> _Work | None:
+        """One Job that the rules cannot deal with must not hold up the others."""
+        try:
+            return self._decide(uid)
+        except Exception:
+            log.exception("job %s/%s: no decision; trying again", *self.state.jobs[uid].key)
+            self._retry(uid)
+            return None
 
     def _decide(self, uid: str) -> _Work | None:
         tracked = self.state.jobs.get(uid)
