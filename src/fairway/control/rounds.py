@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from heapq import heappop, heappush
 
 from fairway.api.worker import Worker
 from fairway.runtime.clock import Clock
 
+log = logging.getLogger("fairway.control")
 ALARM_MAX_SECONDS = 60.0
 """The wall clock may jump, so timers are looked at now and then even if none should be due."""
+
+
+def report_failure(task: asyncio.Task[None]) -> None:
+    """A task that should run for ever has ended by an error: say so, for nobody waits for it."""
+    if not task.cancelled() and task.exception() is not None:
+        log.error("%s ended; what it looks after stands still", task.get_name(), exc_info=task.exception())
 
 
 class Rounds:

@@ -50,11 +50,13 @@ class World:
         """The last that was seen of every pod that ever was."""
         self.notes: list[str] = []
         self.plan = Plan()
+        self.contended = False
 
     # --- the controller -------------------------------------------------------------------------------------------
 
-    def sync(self, steps: int = len(STEPS)) -> Plan:
-        """Decide once and carry out the first steps of the plan."""
+    def sync(self, steps: int = len(STEPS), *, contended: bool = False) -> Plan:
+        """Decide once and carry out the first steps of the plan. contended: pods change under our hands and stay tracked."""
+        self.contended = contended
         live = [pod for pod in self.pods.values() if pod.tracked or not pod.terminal]
         plan = self.plan = decide(self.job, live, self.now, self.past)
         for step in STEPS[:steps]:
@@ -101,12 +103,12 @@ class World:
 
     def _release(self, plan: Plan) -> None:
         for uid in plan.release:
-            if uid in self.pods:
+            if uid in self.pods and not self.contended:
                 self.put(changed(self.pods[uid], tracked=False))
 
     def _delete(self, plan: Plan) -> None:
         for uid in plan.delete:
-            if uid in self.pods:
+            if uid in self.pods and not (self.contended and uid in plan.release):
                 self.put(changed(self.pods[uid], deleting=True))
 
     # --- the rest of the world ------------------------------------------------------------------------------------

@@ -13,8 +13,11 @@ from tests.unit.control.virtual import run
 from fairway.api.client import BulkItem, BulkResults, Client, Deletion, Resource
 from fairway.api.errors import ApiError
 from fairway.api.local import LocalClient
+from fairway.control.jobs import controller
+from fairway.control.jobs.plan import Plan
 from fairway.control.jobs.pods import pod_name
 from fairway.control.jobs.view import FINALIZER
+from fairway.kinds.k8s.batch.types import Job
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 
@@ -310,13 +313,71 @@ def test_the_cost_of_an_event_does_not_grow_with_other_jobs() -> None:
             await asyncio.gather(*(c.submit(f"other-{number}") for number in range(300)))
             await c.rest()
             seen: list[str] = []
-            controller = c.keepers[-1]
-            decide = controller._decide  # type: ignore[attr-defined]
-            controller._decide = lambda uid: (seen.append(uid), decide(uid))[1]  # type: ignore[attr-defined]
+            jobs = c.keepers[-1]
+            decide = jobs._decide  # type: ignore[attr-defined]
+            jobs._decide = lambda uid: (seen.append(uid), decide(uid))[1]  # type: ignore[attr-defined]
             job = await c.submit("one")
             await c.rest()
             assert set(seen) == {job["metadata"]["uid"]}
             assert len(seen) <= 4
+
+    run(scenario())
+
+
+def test_a_job_that_the_rules_cannot_deal_with_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = controller.decide
+
+    def decide(job: Job, *rest: Any) -> Plan:
+        if job.metadata.name == "odd":
+            raise ZeroDivisionError
+        return rules(job, *rest)
+
+    monkeypatch.setattr(controller, "decide", decide)
+
+    async def scenario() -> None:
+        async with cluster() as c:
+            await asyncio.gather(c.submit("odd"), c.submit("even"))
+            await c.until(condition("Complete"), "even")
+            assert (await c.job("odd"))["status"] == {}
+
+    run(scenario())
+
+
+class Contended:
+    """A client to whose first updates of pods somebody else is always faster."""
+
+    def __init__(self, inner: LocalClient, times: int) -> None:
+        self._inner = inner
+        self._times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
+        results: BulkResults = []
+        for item in items:
+            if item.verb == "update" and item.resource == PODS and self._times > 0:
+                self._times -= 1
+                results.append(ApiError(409, "Conflict", "the object has been modified"))
+            else:
+                results += await self._inner.bulk([item])
+        return results
+
+
+def test_a_pod_that_changes_while_its_job_is_suspended_is_not_counted_as_failed() -> None:
+    async def scenario() -> None:
+        async with cluster(jobs=False) as c:
+            c.kubelet.hold = lambda _pod: True
+            client: Client = Contended(LocalClient(c.space), 3)  # type: ignore[assignment]
+            c.add(c.jobs(client))
+            await c.submit(parallelism=2, completions=2)
+            await c.until(lambda job: job["status"].get("ready") == 2)
+            await c.change(JOBS, "j", {"spec": {"suspend": True}})
+            await c.rest(5)
+            assert await c.pods() == []
+            job = await c.job()
+            assert "failed" not in job["status"]
+            assert job["status"]["terminating"] == 0
 
     run(scenario())
 

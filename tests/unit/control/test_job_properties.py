@@ -14,7 +14,7 @@ from fairway.control.jobs.policies import match_failure, replaces_only_failed
 from fairway.kinds.k8s.opt import number, text
 from fairway.kinds.types import UNSET
 
-EVENTS = ("run", "succeed", "fail", "fail42", "delete", "tick")
+EVENTS = ("run", "succeed", "fail", "fail42", "delete", "tick", "suspend", "resume")
 
 
 @st.composite
@@ -44,7 +44,7 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
 
 
 moves = st.lists(
-    st.tuples(st.sampled_from(EVENTS), st.integers(0, 5), st.integers(0, len(STEPS))), min_size=1, max_size=40
+    st.tuples(st.sampled_from(EVENTS), st.integers(0, 5), st.integers(0, len(STEPS) + 1)), min_size=1, max_size=40
 )
 
 
@@ -52,6 +52,9 @@ def happen(world: World, event: str, choice: int) -> None:
     """Something befalls a pod, or time passes."""
     if event == "tick":
         world.now += 400
+        return
+    if event in ("suspend", "resume"):
+        world.job.spec.suspend = event == "suspend"
         return
     alive = world.alive()
     if not alive:
@@ -107,8 +110,9 @@ def test_no_sequence_of_events_and_crashes_breaks_a_job(
     world = World(make_job(**spec), graceful=graceful)
     for event, choice, steps in events:
         happen(world, event, choice)
-        world.sync(steps)
+        world.sync(steps, contended=steps > len(STEPS))
         check(world, whole=steps == len(STEPS))
+    world.job.spec.suspend = False
     world.settle()
     finish(world)
     check(world, whole=True)
@@ -124,7 +128,8 @@ def test_each_pod_is_counted_exactly_once_if_nothing_is_taken_away(
     world = World(make_job(**spec))
     for event, choice, steps in events:
         happen(world, "tick" if event == "delete" else event, choice)
-        world.sync(steps)
+        world.sync(steps, contended=steps > len(STEPS))
+    world.job.spec.suspend = False
     world.settle()
     finish(world)
     pods = list(world.ever.values())

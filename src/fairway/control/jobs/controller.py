@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from fairway.control.jobs.plan import Plan
 from fairway.control.jobs.pods import PodMaker, free_name
 from fairway.control.jobs.state import State, Tracked
 from fairway.control.jobs.view import FINALIZER, NO_INDEX
-from fairway.control.rounds import Rounds
+from fairway.control.rounds import Rounds, report_failure
 from fairway.kinds.types import to_json
 from fairway.runtime.clock import Clock
 
@@ -55,6 +55,8 @@ class _Work:
     """Whether the status that the rest of the plan depends on was written."""
     whole: bool = True
     """Whether nothing of it has to be tried again."""
+    held: set[str] = field(default_factory=set)
+    """Pods that could not be released now. To delete them all the same would make them count as failed."""
 
 
 class Jobs:
@@ -78,6 +80,7 @@ class Jobs:
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._follow(), name="jobs-watch")
+        self._task.add_done_callback(report_failure)
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -100,11 +103,24 @@ class Jobs:
         try:
             for uid in uids:
                 await self._adopt(uid)
-            await self._carry_out([work for uid in uids if (work := self._decide(uid)) is not None])
+            await self._carry_out([work for uid in uids if (work := self._try_to_decide(uid)) is not None])
         except ApiError as error:
             log.warning("jobs: %s; trying again", error.message)
             for uid in uids:
                 self._retry(uid)
+        except Exception:
+            log.exception("jobs: a round failed; trying again")
+            for uid in uids:
+                self._retry(uid)
+
+    def _try_to_decide(self, uid: str) -> _Work | None:
+        """One Job that the rules cannot deal with must not hold up the others."""
+        try:
+            return self._decide(uid)
+        except Exception:
+            log.exception("job %s/%s: no decision; trying again", *self.state.jobs[uid].key)
+            self._retry(uid)
+            return None
 
     def _decide(self, uid: str) -> _Work | None:
         tracked = self.state.jobs.get(uid)
@@ -206,19 +222,21 @@ class Jobs:
 
     async def _release(self, works: list[_Work]) -> None:
         items: list[BulkItem] = []
-        whose: list[tuple[Tracked, str]] = []
+        whose: list[tuple[_Work, str]] = []
         for work in works:
             for uid in work.plan.release:
                 item = work.tracked.items.get(uid)
                 if item is not None:
                     items.append(BulkItem("update", PODS, _without_finalizer(item)))
-                    whose.append((work.tracked, uid))
-        for (tracked, uid), result in zip(whose, await self._bulk(items), strict=True):
+                    whose.append((work, uid))
+        for (work, uid), result in zip(whose, await self._bulk(items), strict=True):
+            tracked = work.tracked
             if isinstance(result, Item):
                 self._released(tracked, uid, result)
             elif result.code == 404:
                 self.state.drop_pod(tracked.uid, uid)
             else:  # it changed meanwhile; the watch will say how
+                work.held.add(uid)
                 self.rounds.look_at(tracked.uid, self._clock.now + RETRY_SECONDS)
             self.rounds.look((tracked.uid,))
 
@@ -237,7 +255,7 @@ class Jobs:
         tracked = work.tracked
         for uid in work.plan.delete:
             pod = tracked.pods.get(uid)
-            if pod is None:
+            if pod is None or uid in work.held:
                 continue
             try:
                 await self._client.delete(PODS, pod.name, tracked.key[0], Deletion(uid=uid))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -192,6 +193,7 @@ def _containers_ended(pod: PodFacts) -> float:
     return latest
 
 
+@lru_cache(maxsize=4096)  # pods of one moment have the same times
 def _seconds(text: str | None) -> float:
     return parse_time(text) / SECOND
 

@@ -18,7 +18,7 @@ from fairway.control.jobs.controller import JOBS, Recorder
 from fairway.control.jobsets.child import API_VERSION, make_job, make_service, resumed
 from fairway.control.jobsets.decide import Plan, decide
 from fairway.control.jobsets.state import State, Tracked
-from fairway.control.rounds import Rounds
+from fairway.control.rounds import Rounds, report_failure
 from fairway.kinds.jobset.types import JobSet, ReplicatedJob
 from fairway.kinds.k8s.opt import items, text
 from fairway.kinds.types import to_json
@@ -54,6 +54,7 @@ class JobSets:
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._follow(), name="jobsets-watch")
+        self._task.add_done_callback(report_failure)
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -74,17 +75,23 @@ class JobSets:
             tracked = self.state.sets.get(uid)
             if tracked is None or tracked.jobset is None:
                 continue
-            children = [
-                changed(one, deleting=True) if one.uid in tracked.deleted else one for one in tracked.children.values()
-            ]
-            plan = decide(tracked.jobset, children, self._clock.now)
-            if plan.wake_at:
-                self.rounds.look_at(uid, plan.wake_at)
             try:
-                await self._carry_out(tracked, tracked.jobset, plan)
+                await self._look(tracked, tracked.jobset)
                 tracked.failures = 0
             except ApiError as error:
                 self._trouble(tracked, error)
+            except Exception:  # one set that cannot be dealt with must not hold up the others
+                log.exception("jobset %s: a look failed; trying again", text(tracked.jobset.metadata.name))
+                self._retry(tracked)
+
+    async def _look(self, tracked: Tracked, jobset: JobSet) -> None:
+        children = [
+            changed(one, deleting=True) if one.uid in tracked.deleted else one for one in tracked.children.values()
+        ]
+        plan = decide(jobset, children, self._clock.now)
+        if plan.wake_at:
+            self.rounds.look_at(tracked.uid, plan.wake_at)
+        await self._carry_out(tracked, jobset, plan)
 
     async def _carry_out(self, tracked: Tracked, jobset: JobSet, plan: Plan) -> None:
         if plan.status is not None:
@@ -190,6 +197,9 @@ class JobSets:
             return
         if error.code != 409:
             log.warning("jobset %s: %s; trying again", tracked.uid, error.message)
+        self._retry(tracked)
+
+    def _retry(self, tracked: Tracked) -> None:
         delay = min(RETRY_MAX_SECONDS, RETRY_SECONDS * 2.0 ** min(tracked.failures, 16))
         tracked.failures += 1
         self.rounds.look_at(tracked.uid, self._clock.now + delay)
