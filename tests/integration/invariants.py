@@ -64,7 +64,7 @@ def runs_only_admitted(jobs: Iterable[Json], workloads: Iterable[Json]) -> None:
         for owner in workload["metadata"].get("ownerReferences") or ():
             by_job.setdefault(owner["uid"], []).append(workload)
     for job in jobs:
-        if job["spec"].get("suspend"):
+        if job["spec"].get("suspend") or is_true(job, "Complete") or is_true(job, "Failed"):
             continue
         mine = by_job.get(job["metadata"]["uid"], [])
         assert len(mine) == 1, f"job {job['metadata']['name']} runs with {len(mine)} workloads"

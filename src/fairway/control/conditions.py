@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
 Json = Mapping[str, Any]
 MESSAGE_MAX = 32 * 1024
+
+
+def with_own_status(obj: Json) -> dict[str, Any]:
+    """A copy whose status may be changed; the rest is shared, and must not be."""
+    return {**obj, "status": copy.deepcopy(obj.get("status") or {})}
 
 
 def find_condition(obj: Json, kind: str) -> dict[str, Any] | None:

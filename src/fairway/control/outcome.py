@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairway.control import render
-from fairway.control.conditions import find_condition, is_true, truncate
+from fairway.control.conditions import find_condition, is_true, truncate, with_own_status
 from fairway.control.times import parse_time
 from fairway.core.admit.assignment import Assignment, Attempt
 from fairway.core.admit.plan import Admit, Evict, Migrate, Plan, Status, Wait
@@ -74,7 +73,7 @@ class Outcomes:
             stored = self._objects.get(key)
             if stored is None:
                 return None
-            outcome.changed[key] = copy.deepcopy(stored)
+            outcome.changed[key] = with_own_status(stored)
         return outcome.changed[key]
 
     def _admit(self, action: Admit, outcome: Outcome, now: Time) -> None:

@@ -6,14 +6,13 @@ derived from the object and the queues alone, so that looking again, or after a 
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from fairway.control import compile as compiler
 from fairway.control import render
 from fairway.control.adapters import Json
-from fairway.control.conditions import find_condition, is_true, set_condition
+from fairway.control.conditions import find_condition, is_true, set_condition, with_own_status
 from fairway.control.configuration import Configuration
 from fairway.control.times import parse_time, render_time
 from fairway.core.model import SECOND, Queue, StopPolicy, TenantQueue, Time
@@ -74,13 +73,16 @@ class Lifecycle:
         if is_true(stored, "Finished"):
             self._retain(stored, verdict, now)
             return verdict
+<<<<<<< HEAD
         obj = copy.deepcopy(stored)
         obj.setdefault("status", {})
         obj.setdefault("spec", {})  # a workload of no pods at all may be written
+=======
+        obj = with_own_status(stored)
+>>>>>>> admission
         if obj["spec"].get("active", True):
             if is_true(obj, "DeactivationTarget"):
-                obj["spec"]["active"] = False
-                verdict.spec = obj
+                verdict.spec = {**stored, "spec": {**stored["spec"], "active": False}}
                 return verdict
             self._active(obj, verdict, now)
         else:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 
 from fairway.control import usage
 from fairway.control.adapters import Json
 from fairway.control.admission.observer import Observer
 from fairway.control.apply import Write
-from fairway.control.conditions import set_condition
+from fairway.control.conditions import set_condition, with_own_status
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror
 from fairway.control.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES
@@ -63,7 +62,7 @@ class QueueStatus:
         if obj is None or queue is None:
             return []
         state = self._state
-        changed = copy.deepcopy(obj)
+        changed = with_own_status(obj)
         status: Json = changed.setdefault("status", {})
         line, ready = state.lines.by_queue.get(name), state.ready[name]
         reason, message = (
@@ -90,7 +89,7 @@ class QueueStatus:
         obj, tenant = self._tenants.get(key), self._state.lines.tenants.get(key)
         if obj is None or tenant is None:
             return []
-        changed = copy.deepcopy(obj)
+        changed = with_own_status(obj)
         status: Json = changed.setdefault("status", {})
         queue = self._state.queues.get(tenant.queue)
         value, reason, message = self._tenant_active(tenant, queue)
@@ -143,7 +142,7 @@ class QueueStatus:
         obj, node = self._cohorts.get(f"/{name}"), self._state.tree.cohorts.get(name)
         if obj is None or node is None or not self._state.settings.fair_sharing or name in self._state.tree.cyclic:
             return []
-        changed = copy.deepcopy(obj)
+        changed = with_own_status(obj)
         changed.setdefault("status", {})["fairSharing"] = {"weightedShare": _share(node)}
         return self._write(COHORTS, obj, changed, lambda: self._observer.cohorts_touched.setdefault(name))
 

@@ -6,12 +6,11 @@ better to do, a few at a time, and once: later reasons are those of the shape, a
 
 from __future__ import annotations
 
-import copy
-
 from fairway.control import render
 from fairway.control.admission.lifecycle import begin_pods_ready
 from fairway.control.admission.observer import Observer, is_untold
 from fairway.control.apply import Write
+from fairway.control.conditions import with_own_status
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Table
 from fairway.control.resources import WORKLOADS
@@ -74,7 +73,7 @@ class Telling:
         obj = self._workloads.get(waiting.key)
         if obj is None or not is_untold(obj) or waiting.backoff is not None:
             return []
-        changed = copy.deepcopy(obj)
+        changed = with_own_status(obj)
         render.set_pending(changed, reason, message, waiting.shape.pod_sets, now, self._config.observable)
         begin_pods_ready(changed, self._config, now)
         return [Write("updateStatus", WORKLOADS, changed)]

@@ -134,6 +134,7 @@ class Jobs:
             members.pop(key, None)
             if not members:
                 del self._members[job]
+                self._rules.forget(namespace, name)
             self._touch_workloads(obj["metadata"]["uid"])
         elif self._managed.is_managed(adapter, obj):
             members[key] = None

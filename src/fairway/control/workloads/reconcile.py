@@ -6,7 +6,6 @@ it does not matter where the last one was cut short.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from fairway.control import render
 from fairway.control.adapters import AdapterError, Change, Job, JobAdapter, Json, StopReason
 from fairway.control.admission.lifecycle import generation, release, sync_pods_ready, without_finalizer
 from fairway.control.apply import Note, Write
-from fairway.control.conditions import find_condition, is_true, set_condition
+from fairway.control.conditions import find_condition, is_true, set_condition, with_own_status
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Table
 from fairway.control.resources import WORKLOADS
@@ -54,6 +53,7 @@ class JobRules:
         self._flavors = flavors
         self._priorities = priorities
         self._stopping: dict[str, str] = {}
+        self._matched: dict[str, tuple[object, ...]] = {}
 
     def look(self, look: Look, now: Time) -> list[Write]:
         try:
@@ -75,15 +75,39 @@ class JobRules:
         if all(obj["metadata"].get("deletionTimestamp") for obj in job):
             return [] if adapter.active(job, now / SECOND) else _changes(adapter.finalize(job))
         if adapter.prebuilt_workload(job):
-            if workload is None or not making.matches(adapter, job, workload):
+            if workload is None or not self._matches(look, workload):
                 return self._prebuilt(look, workload, now)
             if not workload["metadata"].get("ownerReferences"):
                 return [Write("update", WORKLOADS, _adopted(workload, look))]
         elif workload is None:
             return self._create(look, now)
-        elif not making.matches(adapter, job, workload):
+        elif not self._matches(look, workload):
             return self._differs(look, workload, now)
         return self._follow(look, workload, now)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """A job is gone."""
+        self._stopping.pop(f"{namespace}/{name}", None)
+        self._matched.pop(f"{namespace}/{name}", None)
+
+    def _matches(self, look: Look, workload: Json) -> bool:
+        """Compared once for each version of the two."""
+        if look.adapter.group(look.job[0]):
+            return making.matches(look.adapter, look.job, workload)
+        job, admission = look.job[0]["metadata"], (workload.get("status") or {}).get("admission")
+        version = (
+            job["uid"],
+            job.get("generation"),
+            workload["metadata"]["uid"],
+            generation(workload),
+            bool(admission),
+        )
+        if job.get("generation") and self._matched.get(look.key) == version:
+            return True
+        found = making.matches(look.adapter, look.job, workload)
+        if found:
+            self._matched[look.key] = version
+        return found
 
     # --- one workload per job ---------------------------------------------------------------------------------------
 
@@ -128,7 +152,7 @@ class JobRules:
         stops = self._stop(look, workload, StopReason.NO_MATCHING_WORKLOAD, "missing workload", now)
         if stops or workload is None:
             return stops
-        changed = copy.deepcopy(workload)
+        changed = with_own_status(workload)
         render.set_finished(changed, "OutOfSync", OUT_OF_SYNC, now)
         return [Write("updateStatus", WORKLOADS, changed)]
 
@@ -146,7 +170,7 @@ class JobRules:
     def _finish(self, look: Look, workload: Json | None, reason: str, message: str, now: Time) -> list[Write]:
         if workload is None:
             return _changes(look.adapter.finalize(look.job))
-        changed = copy.deepcopy(workload)
+        changed = with_own_status(workload)
         if self._config.waits_for_pods:
             sync_pods_ready(changed, look.adapter.pods_ready(look.job), now)
         render.set_finished(changed, reason, message or f"{look.adapter.kind} {reason.lower()}", now)
@@ -191,7 +215,7 @@ class JobRules:
         waits = is_true(workload, "WaitingForReplacementPods")
         if surplus or waits == (missing > 0 and not is_true(workload, "Admitted")):
             return surplus
-        changed = copy.deepcopy(workload)
+        changed = with_own_status(workload)
         said = ("False", "PodsReady", "All pods of the group are there") if waits else _replacing(missing)
         set_condition(changed, "WaitingForReplacementPods", *said, render_time(now), generation(workload))
         return [Write("updateStatus", WORKLOADS, changed)]
@@ -202,7 +226,7 @@ class JobRules:
         stops = self._stop(look, workload, StopReason.WORKLOAD_EVICTED, text, now)
         if stops or look.adapter.active(look.job, now / SECOND) or not (workload.get("status") or {}).get("admission"):
             return stops
-        changed = copy.deepcopy(workload)
+        changed = with_own_status(workload)
         release(changed, now, self._config.observable)
         if self._config.waits_for_pods:
             sync_pods_ready(changed, False, now)
@@ -212,7 +236,7 @@ class JobRules:
         """Pods that are ready, pods whose quota is free again. Only what changed; a first 'not ready' comes with the next write."""
         if not is_true(workload, "Admitted"):
             return None
-        changed = copy.deepcopy(workload)
+        changed = with_own_status(workload)
         different = False
         if self._config.gate("ReclaimablePods"):
             free = [{"name": n, "count": c} for n, c in sorted(look.adapter.reclaimable(look.job).items())]
@@ -247,7 +271,7 @@ class JobRules:
         try:
             writes = _changes(look.adapter.start(look.job, infos))
         except AdapterError as error:
-            changed = copy.deepcopy(workload)
+            changed = with_own_status(workload)
             render.set_finished(changed, "FailedToStart", str(error), now)
             return [Write("updateStatus", WORKLOADS, changed, [look.note("Warning", "FailedToStart", str(error))])]
         queue = workload["status"]["admission"]["clusterQueue"]
