@@ -73,13 +73,8 @@ class Lifecycle:
         if is_true(stored, "Finished"):
             self._retain(stored, verdict, now)
             return verdict
-<<<<<<< HEAD
-        obj = copy.deepcopy(stored)
-        obj.setdefault("status", {})
-        obj.setdefault("spec", {})  # a workload of no pods at all may be written
-=======
         obj = with_own_status(stored)
->>>>>>> admission
+        obj.setdefault("spec", {})  # a workload of no pods at all may be written
         if obj["spec"].get("active", True):
             if is_true(obj, "DeactivationTarget"):
                 verdict.spec = {**stored, "spec": {**stored["spec"], "active": False}}
