@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from tests.acceptance.objects import cluster_queue, event, job
+from tests.acceptance.objects import cluster_queue, config_map, event
 from tests.acceptance.support import Kubectl
 
 
-def test_events_of_a_job_are_shown_everywhere(kubectl: Kubectl, namespace: str) -> None:
-    kubectl.apply(job("a"), job("b"))
-    about = kubectl.json("get", "job", "a")
+def test_events_of_an_object_are_shown_everywhere(kubectl: Kubectl, namespace: str) -> None:
+    kubectl.apply(config_map("a"), config_map("b"))
+    about = kubectl.json("get", "cm", "a")
     kubectl.apply(event("e", about, reason="Queued", message="waiting for quota", namespace=namespace))
     listed = kubectl("get", "events")
     assert listed.headings == ["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
-    assert listed.rows[0][1:] == ["Normal", "Queued", "job/a", "waiting for quota"]
+    assert listed.rows[0][1:] == ["Normal", "Queued", "configmap/a", "waiting for quota"]
     assert "harbour-master" in kubectl("get", "events", "-o", "wide").out
-    assert "waiting for quota" in kubectl("events", "--for", "job/a").out
-    assert "waiting for quota" not in kubectl.run("events", "--for", "job/b").out
+    assert "waiting for quota" in kubectl("events", "--for", "configmap/a").out
+    assert "waiting for quota" not in kubectl.run("events", "--for", "configmap/b").out
     assert "waiting for quota" in kubectl("get", "events", "--field-selector=involvedObject.name=a,reason=Queued").out
-    described = kubectl("describe", "job", "a").out.split("Events:")[1]
+    described = kubectl("describe", "cm", "a").out.split("Events:")[1]
     assert "Queued" in described
     assert "harbour-master" in described
-    assert "<none>" in kubectl("describe", "job", "b").out.split("Events:")[1]
+    assert "<none>" in kubectl("describe", "cm", "b").out.split("Events:")[1]
     newer = kubectl.json("get", "events.events.k8s.io", "e")
     assert (newer["apiVersion"], newer["note"]) == ("events.k8s.io/v1", "waiting for quota")
     assert newer["regarding"]["name"] == "a"

@@ -94,10 +94,11 @@ def test_nothing_acknowledged_is_lost_by_kill_9_and_versions_never_go_back(
             many = yaml.safe_dump_all([config_map(f"c-{turn}-{number}") for number in range(20)])
             created = kubectl("create", "-f", "-", "-o", "json", stdin=many)
             own_node.kill()
+            kept = {each["metadata"]["name"]: each for each in kubectl.json("get", "cm")["items"]}
             for obj in _documents(created.out):
-                kept = kubectl.json("get", "cm", obj["metadata"]["name"])
-                assert kept == obj
-                versions[obj["metadata"]["name"]] = int(kept["metadata"]["resourceVersion"])
+                name = obj["metadata"]["name"]
+                assert kept[name] == obj
+                versions[name] = int(obj["metadata"]["resourceVersion"])
             after = kubectl.json("create", "cm", f"after-{turn}")
             assert int(after["metadata"]["resourceVersion"]) > max(versions.values())
             assert len(set(versions.values())) == len(versions)
