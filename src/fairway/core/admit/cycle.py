@@ -29,7 +29,7 @@ def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> 
     names = list(state.queues if queues is None else queues)
     state.flush(now)
     plan = Plan()
-    _Round(state, now, plan).run(names)
+    _Round(state, now, plan, {}).run(names)
     return plan
 
 
@@ -48,6 +48,10 @@ def settle(state: AdmitState, now: Time) -> Plan:
     return plan
 
 
+# What a head that was put back would take, as of a number of changes to who holds quota.
+Known = dict[str, tuple[int, Assignment, list[Victim]]]
+
+
 class Step(Enum):
     """What a round brought: a decision, only heads that will look at other flavors next time, or nothing."""
 
@@ -60,8 +64,9 @@ def _run_to_rest(state: AdmitState, now: Time, plan: Plan, names: list[str]) -> 
     """Scans may start at another flavor each time, so as many rounds without a decision as there are flavors are tried."""
     flavors = max((len(g.flavors) for name in names for g in state.queues[name].groups), default=0)
     patience = flavors + 2
+    known: Known = {}
     while patience:
-        match _Round(state, now, plan).run(names):
+        match _Round(state, now, plan, known).run(names):
             case Step.NOTHING:
                 return
             case Step.STIRRED:
@@ -77,6 +82,7 @@ class _Round:
         "_changed",
         "_field",
         "_keeps_out",
+        "_known",
         "_nominator",
         "_now",
         "_plan",
@@ -86,7 +92,8 @@ class _Round:
         "_taken",
     )
 
-    def __init__(self, state: AdmitState, now: Time, plan: Plan) -> None:
+    def __init__(self, state: AdmitState, now: Time, plan: Plan, known: Known) -> None:
+        self._known = known
         self._state = state
         self._now = now
         self._plan = plan
@@ -136,11 +143,25 @@ class _Round:
             if self._nominator.is_refused(entry):
                 refused.append(entry)
                 continue
-            entry.assignment, entry.victims = self._nominator.assign(entry)
+            entry.assignment, entry.victims = self._answer(entry)
             if self._state.progress:
                 entry.scanned_from = self._nominator.progress(workload, entry.node)
             entries.append(entry)
         return entries, refused
+
+    def _answer(self, entry: Entry) -> tuple[Assignment, list[Victim]]:
+        """A head that was put back in an earlier round is not worked out again if nobody came or went since."""
+        state, key = self._state, entry.workload.key
+        changes = state.ledger.changes
+        known = self._known.get(key)
+        if known is not None and known[0] == changes and key not in state.progress:
+            return known[1], known[2]
+        assignment, victims = self._nominator.assign(entry)
+        if key in state.progress:
+            self._known.pop(key, None)
+        else:
+            self._known[key] = (changes, assignment, victims)
+        return assignment, victims
 
     def _process_in_order(self, entries: list[Entry]) -> Iterator[Entry]:
         settings = self._state.settings

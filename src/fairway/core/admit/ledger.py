@@ -17,10 +17,11 @@ _JUST_NOW: Time = -(1 << 62)
 class Ledger:
     """A workload has at most one reservation; adding it again replaces what was there."""
 
-    __slots__ = ("_tree", "by_key", "by_queue", "evicted", "ranked")
+    __slots__ = ("_tree", "by_key", "by_queue", "changes", "evicted", "ranked")
 
     def __init__(self, tree: QuotaTree) -> None:
         self._tree = tree
+        self.changes = 0
         self.by_key: dict[str, Workload] = {}
         self.by_queue: dict[str, dict[str, Workload]] = {}
         self.ranked: dict[str, list[Ranked]] = {}
@@ -31,6 +32,7 @@ class Ledger:
         if reservation is None:
             raise ValueError(f"workload {workload.key} holds no quota: give it a reservation before it is entered")
         self.discard(workload.key)
+        self.changes += 1
         workload.spot = Spot.RESERVED
         self.by_key[workload.key] = workload
         self.by_queue.setdefault(reservation.queue, {})[workload.key] = workload
@@ -46,6 +48,7 @@ class Ledger:
         workload = self.by_key.pop(key, None)
         if workload is None or workload.reservation is None:
             return workload
+        self.changes += 1
         reservation = workload.reservation
         del self.by_queue[reservation.queue][key]
         self._unrank(workload, reservation.queue)
@@ -61,6 +64,7 @@ class Ledger:
         """Told to go: it holds its quota until it is gone, and is the first to be counted on."""
         if workload.evicted or workload.reservation is None:
             return
+        self.changes += 1
         queue = workload.reservation.queue
         self._unrank(workload, queue)
         workload.evicted = True
@@ -80,6 +84,7 @@ class Ledger:
         reservation = workload.reservation
         if reservation is None or workload.key not in self.by_key:
             return
+        self.changes += 1
         node = self._tree.queues.get(reservation.queue)
         if node is not None:
             node.remove_all(reservation.usage)
