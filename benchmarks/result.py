@@ -68,10 +68,12 @@ class Rounds:
         pairs = zip(self._samples[name], self._samples[probe], strict=True)
         return median(sample.value / beside.value for sample, beside in pairs)
 
-    def cpu_ratio(self, name: str, probe: str) -> float | None:
-        """By the least of each: other processes only ever make it more."""
-        least = [_least(self._samples[name]), _least(self._samples[probe])]
-        return least[1] / least[0] if least[0] is not None and least[1] is not None else None
+    def cpu_ratio(self, name: str, probe: str, *, rates: bool) -> float | None:
+        """By the least of each: other processes only ever make it more. The less each costs, the higher is a rate."""
+        ours, theirs = _least(self._samples[name]), _least(self._samples[probe])
+        if not ours or not theirs:
+            return None
+        return theirs / ours if rates else ours / theirs
 
     def result(
         self,
@@ -94,7 +96,7 @@ class Rounds:
             probe=beside,
             probe_value=self.median(beside) if beside else None,
             ratio=self.ratio(name, beside) if beside else None,
-            cpu_ratio=self.cpu_ratio(name, beside) if beside else None,
+            cpu_ratio=self.cpu_ratio(name, beside, rates=more_is_better) if beside else None,
             cpu_us=median(cpu) if cpu else None,
             aim=aim,
             aim_for=aim_for,

@@ -17,7 +17,7 @@ import msgspec
 from fairway.store import Store
 from fairway.store.sqlite import SqliteLog
 
-ROUNDS = 14
+ROUNDS = 10
 WRITERS = 8
 SLOTS = 40
 
