@@ -17,7 +17,7 @@ from fairway.kinds.k8s.batch.types import Job
 from fairway.kinds.kind import convert
 
 NOW = 1_767_225_600.0
-STEPS = ("status", "create", "release", "delete")
+STEPS = ("status", "create", "claim", "release", "delete")
 
 
 def make_job(**spec: Any) -> Job:
@@ -67,7 +67,7 @@ class World:
         """Decide until nothing is left to do."""
         for _ in range(limit):
             plan = self.sync()
-            if plan.status is None and not (plan.create or plan.release or plan.delete):
+            if plan.status is None and not (plan.create or plan.claim or plan.release or plan.delete):
                 return
         raise AssertionError(f"no rest after {limit} rounds: {plan}")
 
@@ -100,6 +100,11 @@ class World:
                 finished_at=self.now,
             )
             self.put(pod)
+
+    def _claim(self, plan: Plan) -> None:
+        for uid in plan.claim:
+            if uid in self.pods and not self.contended:
+                self.put(changed(self.pods[uid], tracked=True))
 
     def _release(self, plan: Plan) -> None:
         for uid in plan.release:

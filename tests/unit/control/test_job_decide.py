@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.control.job_world import NOW, World, make_job
+from tests.unit.control.job_world import NOW, STEPS, World, make_job
 
 from fairway.control.jobs.decide import decide
 from fairway.control.jobs.view import PodView
@@ -445,6 +445,21 @@ def test_pods_that_succeeded_before_the_suspension_are_counted() -> None:
     world.job.spec.suspend = True
     world.settle()
     assert world.job.status.succeeded == 1
+
+
+def test_a_pod_that_was_let_go_but_not_deleted_is_claimed_again_when_its_job_goes_on() -> None:
+    world = World(make_job(parallelism=2, completions=2))
+    world.settle()
+    world.job.spec.suspend = True
+    world.sync(steps=STEPS.index("delete"))
+    assert not any(pod.tracked for pod in world.active())
+    world.job.spec.suspend = False
+    plan = world.sync()
+    assert set(plan.claim) == {"uid-1", "uid-2"}
+    world.end_all()
+    world.settle()
+    assert world.outcome == ("Complete", "CompletionsReached")
+    assert (world.job.status.succeeded, world.made) == (2, 2)
 
 
 # --- after the end ----------------------------------------------------------------------------------------------------

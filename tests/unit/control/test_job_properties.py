@@ -127,7 +127,7 @@ def test_each_pod_is_counted_exactly_once_if_nothing_is_taken_away(
 ) -> None:
     world = World(make_job(**spec))
     for event, choice, steps in events:
-        happen(world, "tick" if event == "delete" else event, choice)
+        happen(world, "tick" if event in ("delete", "suspend") else event, choice)
         world.sync(steps, contended=steps > len(STEPS))
     world.job.spec.suspend = False
     world.settle()

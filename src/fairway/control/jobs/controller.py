@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -140,7 +140,7 @@ class Jobs:
         return _Work(tracked, plan)
 
     def _may_wait(self, tracked: Tracked, plan: Plan, now: float) -> bool:
-        if plan.create or plan.release or plan.delete or plan.delete_job:
+        if plan.create or plan.claim or plan.release or plan.delete or plan.delete_job:
             return False
         if not tracked.lazy_at:
             tracked.lazy_at = now + LAZY_SECONDS
@@ -151,6 +151,7 @@ class Jobs:
 
     async def _carry_out(self, works: list[_Work]) -> None:
         await self._write_and_create(works)
+        await self._claim([work for work in works if work.ok and work.plan.claim])
         await self._release([work for work in works if work.ok and work.plan.release])
         await asyncio.gather(*(self._delete(work) for work in works if work.ok and work.plan.delete))
         for work in works:
@@ -220,15 +221,22 @@ class Jobs:
 
     # --- release and delete ---------------------------------------------------------------------------------------
 
+    async def _claim(self, works: list[_Work]) -> None:
+        claims = [(work.tracked, uid, item) for work in works for uid, item in _held(work, work.plan.claim)]
+        items = [BulkItem("update", PODS, _finalized(item, tracked=True)) for _, _, item in claims]
+        for (tracked, uid, _), result in zip(claims, await self._bulk(items), strict=True):
+            if isinstance(result, Item):
+                tracked.released.discard(uid)
+                self.state.see_pod(result)
+            self.rounds.look((tracked.uid,))
+
     async def _release(self, works: list[_Work]) -> None:
         items: list[BulkItem] = []
         whose: list[tuple[_Work, str]] = []
         for work in works:
-            for uid in work.plan.release:
-                item = work.tracked.items.get(uid)
-                if item is not None:
-                    items.append(BulkItem("update", PODS, _without_finalizer(item)))
-                    whose.append((work, uid))
+            for uid, item in _held(work, work.plan.release):
+                items.append(BulkItem("update", PODS, _finalized(item, tracked=False)))
+                whose.append((work, uid))
         for (work, uid), result in zip(whose, await self._bulk(items), strict=True):
             tracked = work.tracked
             if isinstance(result, Item):
@@ -356,10 +364,19 @@ def _new_pods(work: _Work) -> list[Json]:
     return bodies
 
 
-def _without_finalizer(item: Item) -> Json:
+def _held(work: _Work, uids: Iterable[str]) -> Iterator[tuple[str, Item]]:
+    for uid in uids:
+        item = work.tracked.items.get(uid)
+        if item is not None:
+            yield uid, item
+
+
+def _finalized(item: Item, *, tracked: bool) -> Json:
     body = item.json()
     metadata = body["metadata"]
     finalizers = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
+    if tracked:
+        finalizers.append(FINALIZER)
     return {**body, "metadata": {**metadata, "finalizers": finalizers}}
 
 

@@ -198,11 +198,18 @@ def _plan(facts: Facts, verdict: Verdict | None, change: Change, replaced: dict[
         status=status if changed else None,
         urgent=changed and _urgent(status, facts.job.status),
         create=change.create,
+        claim=_claims(facts, removed) if verdict is None and not leaving else (),
         release=(*count.release, *(pod.uid for pod in change.remove if pod.tracked)),
         delete=tuple(pod.uid for pod in removed),
         notes=tuple(notes),
         wake_at=_wake_at(facts, verdict, change),
     )
+
+
+def _claims(facts: Facts, removed: Sequence[PodView]) -> tuple[str, ...]:
+    """Whatever stays must be counted in the end: a crash may have come between letting a pod go and deleting it."""
+    going = {pod.uid for pod in removed}
+    return tuple(pod.uid for pod in facts.active if not pod.tracked and pod.uid not in going)
 
 
 def _count(

@@ -103,5 +103,6 @@ def _surplus(facts: Facts, at_least: int) -> list[PodView]:
     return found
 
 
-def _progress(pod: PodView) -> tuple[bool, int, bool, int, float, str]:
-    return (pod.scheduled, _PHASES.get(pod.phase, 0), pod.ready, -pod.restarts, -pod.created_at, pod.name)
+def _progress(pod: PodView) -> tuple[bool, bool, int, bool, int, float, str]:
+    """Pods that were to go already, when a crash came between, go first."""
+    return (pod.tracked, pod.scheduled, _PHASES.get(pod.phase, 0), pod.ready, -pod.restarts, -pod.created_at, pod.name)

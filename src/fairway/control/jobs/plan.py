@@ -28,7 +28,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """To be carried out in this order, each step only when the one before it is durable: status, create, release, delete.
+    """To be carried out in this order, each step only when the one before it is durable: status, create, claim, release, delete.
 
     A pod is released only when the status accounts for it, so that it is counted once whatever crashes in between.
     """
@@ -38,6 +38,8 @@ class Plan:
     urgent: bool = True
     """False: the status says nothing that others wait for; it may be written together with later changes."""
     create: tuple[NewPod, ...] = ()
+    claim: tuple[str, ...] = ()
+    """Uids of pods that get our finalizer again: they were let go to be deleted, but now they may stay."""
     release: tuple[str, ...] = ()
     """Uids of pods that lose our finalizer."""
     delete: tuple[str, ...] = ()
