@@ -10,6 +10,8 @@ from tests.integration.queueing import EVENTS, JOBS, cluster, conditions, job
 from fairway.api.errors import ApiError
 from fairway.control.configuration import Configuration
 from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from fairway.control.workloads.making import workload_name
+from fairway.runtime.ids import SeededIds
 
 
 def test_a_job_is_held_back_admitted_started_and_its_workload_finishes_with_it() -> None:
@@ -193,3 +195,36 @@ def test_a_queue_that_is_deleted_waits_for_its_work_and_then_goes() -> None:
             assert (await here.get(JOBS, "last"))["spec"]["suspend"] is False
 
     asyncio.run(scenario())
+
+
+def test_a_job_whose_workloads_name_is_taken_waits_until_it_is_free() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue()
+            container = {"name": "c", "image": "i"}
+            template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+            spec = {"queueName": "none", "podSets": [{"name": "main", "count": 1, "template": template}]}
+            uid = "11111111-2222-4333-8444-555555555555"
+            taken = workload_name("Job", "batch", "late", uid)
+            await here.create(WORKLOADS, {"metadata": {"name": taken, "namespace": "default"}, "spec": spec})
+            here.space.objects.ids = _OneUid(here.ids, uid)
+            await here.submit("late")
+            here.space.objects.ids = here.ids
+            assert (await here.get(JOBS, "late"))["spec"]["suspend"] is True
+            await here.client.delete(WORKLOADS, taken, "default")
+            await here.settle()
+            assert (await here.get(JOBS, "late"))["spec"]["suspend"] is False
+
+    asyncio.run(scenario())
+
+
+class _OneUid(SeededIds):
+    """Gives out one uid that is known before, then those of another source."""
+
+    def __init__(self, others: SeededIds, uid: str) -> None:
+        super().__init__()
+        self._others = others
+        self._given = [uid]
+
+    def uid(self) -> str:
+        return self._given.pop() if self._given else self._others.uid()

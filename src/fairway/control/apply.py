@@ -47,9 +47,12 @@ class Applier:
         self._mirror = mirror
         self._record = record
         self.commits = 0
+        self.trouble: ApiError | None = None
+        """What kept a write of the last pass from being stored, where that is nobody's decision."""
 
     async def apply(self, writes: Sequence[Write]) -> None:
         """All of them, with as few commits as possible; then tell what came of each."""
+        self.trouble = None
         bulk = [write for write in writes if write.verb != "delete"]
         if bulk:
             results = await self._client.bulk([BulkItem(_verb(w), w.resource, w.body) for w in bulk])
@@ -91,6 +94,8 @@ class Applier:
             except ApiError as missing:
                 if missing.code == 404:
                     table.forget(f"{metadata.get('namespace', '')}/{metadata['name']}")
+        if error.code >= 500 or error.code == 429:
+            self.trouble = error
         if error.code not in (404, 409):
             where = f"{metadata.get('namespace', '')}/{metadata['name']}"
             log.warning("%s of %s %s refused: %s", write.verb, write.resource.plural, where, error.message)

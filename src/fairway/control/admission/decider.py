@@ -47,7 +47,6 @@ class Decider:
         self._config = config
         self._observer = observer
         self._view = _View(workloads)
-        self._refused: dict[str, str] = {}
 
     @property
     def busy(self) -> bool:

@@ -116,8 +116,7 @@ class Lifecycle:
             self._retain_deactivated(obj, verdict, now)
 
     def _active(self, obj: Json, verdict: Verdict, now: Time) -> None:
-        if not self._requeue(obj, verdict, now):
-            return
+        self._requeue(obj, verdict, now)
         tenant = self._world.tenant(f"{obj['metadata'].get('namespace', '')}/{obj['spec'].get('queueName', '')}")
         reserved = is_true(obj, "QuotaReserved") and bool(obj["status"].get("admission"))
         name = obj["status"]["admission"]["clusterQueue"] if reserved else (tenant.queue if tenant else "")
@@ -145,11 +144,11 @@ class Lifecycle:
 
     # --- waiting ----------------------------------------------------------------------------------------------------
 
-    def _requeue(self, obj: Json, verdict: Verdict, now: Time) -> bool:
-        """Let a workload that was put back wait in line again once the reason is gone. False while it may not."""
+    def _requeue(self, obj: Json, verdict: Verdict, now: Time) -> None:
+        """Let a workload that was put back wait in line again once the reason is gone."""
         requeued = find_condition(obj, "Requeued")
         if requeued is None or requeued.get("status") != "False":
-            return True
+            return
         reason = str(requeued.get("reason", ""))
         if reason.startswith("Deactivated"):
             _set_requeued(obj, "Reactivated", "The workload was reactivated", now)
@@ -157,7 +156,7 @@ class Lifecycle:
             at = parse_time((obj["status"].get("requeueState") or {}).get("requeueAt"))
             if at > now:
                 verdict.due = at
-                return True
+                return
             (obj["status"].get("requeueState") or {}).pop("requeueAt", None)
             _set_requeued(obj, "BackoffFinished", "The workload backoff was finished", now)
         elif reason == "LocalQueueStopped":
@@ -171,7 +170,6 @@ class Lifecycle:
             if queue is not None and queue.stop is StopPolicy.NONE:
                 text = "The ClusterQueue was restarted after being stopped"
                 _set_requeued(obj, "ClusterQueueRestarted", text, now)
-        return True
 
     def _waiting(self, obj: Json, tenant: TenantQueue | None, queue: str, now: Time) -> None:
         """Why it cannot even be considered, if so."""

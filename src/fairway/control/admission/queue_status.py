@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from fairway.api.client import Resource
+from fairway.api.errors import ApiError
 from fairway.control import usage
 from fairway.control.adapters import Json
 from fairway.control.admission.observer import Observer
@@ -30,7 +32,6 @@ class QueueStatus:
         self._queues = mirror[CLUSTER_QUEUES]
         self._tenants = mirror[LOCAL_QUEUES]
         self._cohorts = mirror[COHORTS]
-        self._failed_at: dict[str, int] = {}
 
     @property
     def due(self) -> bool:
@@ -81,7 +82,7 @@ class QueueStatus:
         }
         if state.settings.fair_sharing:
             status["fairSharing"] = {"weightedShare": dominant_share(state.tree.queues[name]).rounded}
-        return self._write(CLUSTER_QUEUES, obj, changed, lambda: self._observer.queues_touched.setdefault(name))
+        return self._write(CLUSTER_QUEUES, obj, changed, self._observer.queues_touched, name)
 
     # --- local queues -----------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ class QueueStatus:
             used = ledger.usage_of(queue.name, admitted_only=True, tenant=key)
             status["flavorsUsage"] = usage.tenant_usage(queue, used)
             self._past_usage(key, status, used, now)
-        return self._write(LOCAL_QUEUES, obj, changed, lambda: self._observer.tenants_touched.setdefault(key))
+        return self._write(LOCAL_QUEUES, obj, changed, self._observer.tenants_touched, key)
 
     def _tenant_active(self, tenant: TenantQueue, queue: Queue | None) -> tuple[str, str, str]:
         if tenant.stop is not StopPolicy.NONE:
@@ -144,14 +145,17 @@ class QueueStatus:
             return []
         changed = with_own_status(obj)
         changed.setdefault("status", {})["fairSharing"] = {"weightedShare": _share(node)}
-        return self._write(COHORTS, obj, changed, lambda: self._observer.cohorts_touched.setdefault(name))
+        return self._write(COHORTS, obj, changed, self._observer.cohorts_touched, name)
 
-    def _write(self, resource: object, obj: Json, changed: Json, again: object) -> list[Write]:
+    def _write(self, resource: Resource, obj: Json, changed: Json, touched: dict[str, None], name: str) -> list[Write]:
         if changed.get("status") == obj.get("status"):
             return []
-        write = Write("updateStatus", resource, changed)  # type: ignore[arg-type]
-        write.failed = lambda error: again() if error.code != 404 and error.code != 422 else None  # type: ignore[operator]
-        return [write]
+
+        def failed(error: ApiError) -> None:
+            if error.code == 409:
+                touched[name] = None
+
+        return [Write("updateStatus", resource, changed, failed=failed)]
 
 
 def _share(node: Node) -> int:

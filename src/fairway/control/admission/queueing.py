@@ -12,6 +12,7 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from fairway.api.client import Client
+from fairway.api.errors import ApiError
 from fairway.control.adapters import ADAPTERS, JobAdapter
 from fairway.control.admission.decider import Decider
 from fairway.control.admission.lifecycle import Lifecycle, Verdict
@@ -136,6 +137,10 @@ class Queueing:
                     self._wake.set()
                 elif not self._wake.is_set():
                     self.idle.set()
+            except ApiError as error:
+                log.warning("queueing: %s; trying again", error.message)
+                await asyncio.sleep(_RETRY_SECONDS)
+                self.look_at_everything()
             except Exception:
                 log.exception("queueing: a pass failed; trying again")
                 await asyncio.sleep(_RETRY_SECONDS)
@@ -160,6 +165,8 @@ class Queueing:
     async def _apply(self, writes: list[Write]) -> None:
         if writes:
             await self.applier.apply(writes)
+            if self.applier.trouble is not None:
+                raise self.applier.trouble
 
     def _status_rested(self) -> bool:
         return self._clock.monotonic - self._status_at >= self._status_seconds
@@ -212,7 +219,7 @@ class Queueing:
         return writes
 
     def _failed(self, key: str, code: int) -> None:
-        if code >= 500 or code in (409, 429):
+        if code == 409:
             self._look_again(key)
 
     def _record(self, note: Note) -> None:

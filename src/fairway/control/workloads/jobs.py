@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from fairway.api.client import Item
+from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json
 from fairway.control.apply import Write
 from fairway.control.configuration import Configuration
@@ -67,6 +68,8 @@ class Jobs:
         self._dirty: dict[JobKey, None] = {}
         self._members: dict[JobKey, dict[str, None]] = {}
         self._by_owner: dict[str, dict[str, None]] = {}
+        self._taken: dict[str, JobKey] = {}
+        """Workloads of others that have the name a job's own should have."""
         self._kinds: Mapping[tuple[str, str], int] = {
             (adapter.resource.api_version, adapter.kind): index for index, adapter in enumerate(self._adapters)
         }
@@ -88,7 +91,7 @@ class Jobs:
             if look is None:
                 continue
             for write in self._rules.look(look, now):
-                write.failed = write.failed or (lambda error, key=key: self._failed(key, error.code))  # type: ignore[misc]
+                write.failed = write.failed or (lambda error, key=key, write=write: self._failed(key, write, error))  # type: ignore[misc]
                 writes.append(write)
         return writes
 
@@ -148,6 +151,8 @@ class Jobs:
         self._dirty[job] = None
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        if after is None and key in self._taken:
+            self._dirty[self._taken.pop(key)] = None
         for item, there in ((before, False), (after, True)):
             if item is None:
                 continue
@@ -179,9 +184,12 @@ class Jobs:
         """Priorities change rarely; every job that has one is looked at."""
         self.look_at_everything()
 
-    def _failed(self, key: JobKey, code: int) -> None:
-        """A conflict shows itself as a change; anything that may pass is tried again."""
-        if code >= 500 or code in (409, 429):
+    def _failed(self, key: JobKey, write: Write, error: ApiError) -> None:
+        """Whatever changed meanwhile is looked at again. A name that somebody else has is waited for."""
+        if error.reason == "AlreadyExists":
+            metadata = write.body["metadata"]
+            self._taken[f"{metadata.get('namespace', '')}/{metadata['name']}"] = key
+        elif error.code == 409:
             self._dirty[key] = None
 
     def _touch_workloads(self, uid: str) -> None:
