@@ -131,12 +131,13 @@ class AsyncClient:
         namespace = namespace or self.namespace
         if self._remote is None:
             raise RuntimeError("explanations need a connection to a node")
-        workload = await self._workload((await self.api.get(JOBS, name, namespace)).json())
-        if workload is None:
-            raise ApiError(
-                404, "NotFound", f"job {name} is in no queue: nothing but its own pods keeps it from running"
-            )
-        return await self._remote.document(EXPLANATIONS.path(namespace, workload["metadata"]["name"]))
+        job = (await self.api.get(JOBS, name, namespace)).json()
+        workload = await self._workload(job)
+        if workload is not None:
+            return await self._remote.document(EXPLANATIONS.path(namespace, workload["metadata"]["name"]))
+        if job["spec"].get("suspend"):
+            return {"workload": "", "where": "unknown", "summary": "waiting to be looked at", "blockers": [], "changes": []}
+        raise ApiError(404, "NotFound", f"job {name} is in no queue: nothing but its own pods keeps it from running")
 
     async def list(self, *, all_namespaces: bool = False, namespace: str = "") -> Views:
         query = Query("" if all_namespaces else namespace or self.namespace)
