@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks import probes, stores
 from benchmarks.fresh import in_fresh_process, resident_bytes
-from benchmarks.result import Result, Rounds
+from benchmarks.result import Result, Rounds, Sample
 from fairway.store import Store
 
 MILLISECOND = 0.001
@@ -36,9 +36,9 @@ def run(quick: bool) -> list[Result]:
         loaded: list[Held] = []
         written: list[Held] = []
 
-        def load() -> float:
+        def load() -> Sample:
             loaded.append(in_fresh_process(_load, folder, count))
-            return loaded[-1].seconds
+            return Sample(loaded[-1].seconds, loaded[-1].cpu_seconds * 1e6)
 
         def write() -> float:
             written.append(in_fresh_process(_write, count))
@@ -73,13 +73,13 @@ async def _prepare(folder: Path, count: int) -> None:
         await stores.fill(store, count)
 
 
-def _raw_read(folder: Path) -> float:
-    start = time.perf_counter()
+def _raw_read(folder: Path) -> Sample:
+    start, cpu = time.perf_counter(), time.process_time()
     db = sqlite3.connect(folder / "store.db")
     rows = db.execute("SELECT revision, flags, bucket, path, head, value FROM log ORDER BY revision").fetchall()
     db.close()
     assert rows
-    return time.perf_counter() - start
+    return Sample(time.perf_counter() - start, (time.process_time() - cpu) * 1e6)
 
 
 class Pauses:
@@ -100,10 +100,12 @@ class Pauses:
 def _load(folder: Path, count: int) -> Held:
     async def measure() -> Held:
         gc.collect()
-        before, pauses, start = resident_bytes(), Pauses(), time.perf_counter()
+        before, pauses, start, cpu = resident_bytes(), Pauses(), time.perf_counter(), time.process_time()
         async with stores.durable_store(folder) as store:
-            seconds = time.perf_counter() - start
-            return _held(store, count, before, pauses, seconds)
+            seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu
+            held = _held(store, count, before, pauses, seconds)
+            held.cpu_seconds = cpu_seconds
+            return held
 
     return stores.run(measure)
 
