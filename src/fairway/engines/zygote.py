@@ -60,8 +60,9 @@ class Zygote:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        os.ftruncate(self._lock, 0)
-        os.write(self._lock, f"{os.getpid()}\n".encode())
+        with contextlib.suppress(OSError):  # For people and tests; a full disk is no reason not to serve.
+            os.ftruncate(self._lock, 0)
+            os.write(self._lock, f"{os.getpid()}\n".encode())
         machine.be_called("fairway-zygote")
         machine.adopt_orphans()
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
