@@ -89,7 +89,9 @@ class Cluster:
 
 @contextlib.asynccontextmanager
 async def cluster(folder: Path, **declared: Any) -> AsyncIterator[Cluster]:
-    node = Node(folder, machine=Declared(**{"cpu": "4", "memory": "8Gi", "name": "here", **declared}))
+    node = Node(
+        folder, with_default_queue=False, machine=Declared(**{"cpu": "4", "memory": "8Gi", "name": "here", **declared})
+    )
     try:
         await node.start()
         yield Cluster(node)
