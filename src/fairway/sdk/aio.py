@@ -136,7 +136,13 @@ class AsyncClient:
         if workload is not None:
             return await self._remote.document(EXPLANATIONS.path(namespace, workload["metadata"]["name"]))
         if job["spec"].get("suspend"):
-            return {"workload": "", "where": "unknown", "summary": "waiting to be looked at", "blockers": [], "changes": []}
+            return {
+                "workload": "",
+                "where": "unknown",
+                "summary": "waiting to be looked at",
+                "blockers": [],
+                "changes": [],
+            }
         raise ApiError(404, "NotFound", f"job {name} is in no queue: nothing but its own pods keeps it from running")
 
     async def list(self, *, all_namespaces: bool = False, namespace: str = "") -> Views:
