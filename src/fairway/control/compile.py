@@ -28,6 +28,7 @@ from fairway.core.model import (
     Reservation,
     ResourceGroup,
     Settings,
+    Shape,
     StopPolicy,
     Strategy,
     TenantQueue,
@@ -188,15 +189,20 @@ def workload(
     boosted: bool = False,
     reclaim: bool = True,
     limit_ranges: Iterable[Json] = (),
+    known: tuple[Shape, str | None] | None = None,
 ) -> Workload:
+    """known: the shape and what is wrong with it, where an equal workload was compiled before."""
     metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
     annotations = metadata.get("annotations") or {}
     allowed = annotations.get(ALLOWED_FLAVORS) if settings.variants else None
-    shape = shapes.intern(
-        base_priority(obj) + boost(obj, boosted),
-        pod_sets(obj, rules, reclaim),
-        frozenset(part.strip() for part in allowed.split(",")) if allowed is not None else None,
-    )
+    if known is None:
+        shape = shapes.intern(
+            base_priority(obj) + boost(obj, boosted),
+            pod_sets(obj, rules, reclaim),
+            frozenset(part.strip() for part in allowed.split(",")) if allowed is not None else None,
+        )
+        known = (shape, problem(obj, limit_ranges))
+    shape, misconfigured = known
     reserved = reservation(obj, reclaim)
     return Workload(
         key=key_of(obj),
@@ -209,7 +215,7 @@ def workload(
         reservation=reserved,
         evicted=is_true(obj, "Evicted"),
         backoff=_backoff(obj, status),
-        traits=_traits(obj, settings, allowed, problem(obj, limit_ranges)),
+        traits=_traits(obj, settings, allowed, misconfigured),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from fairway.core.model import SECOND, Time
 
@@ -14,6 +15,7 @@ _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(maxsize=4096)
 def parse_time(text: str | None) -> Time:
     """Zero for a time that is not set."""
     if not text:

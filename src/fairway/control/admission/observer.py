@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.adapters import Json
@@ -32,6 +34,7 @@ from fairway.core.model import Queue, Shape, TenantQueue, Time, Workload
 from fairway.core.shapes import Shapes
 
 _OVER = ("Suspended", "Misconfigured", "AdmissionGated", "PendingEvaluation", "Deactivated")
+_ALIKE_MAX = 1024
 log = logging.getLogger("fairway.control")
 
 
@@ -50,6 +53,8 @@ class Observer:
         self.cohorts_touched: dict[str, None] = {}
         self.untold: dict[tuple[str, Shape], dict[str, None]] = {}
         """Who waits and was never told why, by queue and shape."""
+        self._alike: dict[bytes, tuple[Shape, str | None]] = {}
+        """Shapes of work by what was written: most work is like other work, and is compiled once."""
         self._stranded: dict[str, None] = {}
         self._ranges: dict[str, dict[str, Json]] = {}
         for resource, handle in (
@@ -287,8 +292,9 @@ class Observer:
 
     def _compile(self, obj: Json) -> Workload | None:
         ranges: Iterable[Json] = list(self._ranges.get(obj["metadata"].get("namespace", ""), {}).values())
+        alike = b"" if ranges else _likeness(obj)
         try:
-            return compiler.workload(
+            workload = compiler.workload(
                 with_defaults(obj, ranges) if ranges else obj,
                 self.shapes,
                 self.state.settings,
@@ -296,17 +302,42 @@ class Observer:
                 boosted=self._config.gate("PriorityBoost", False),
                 reclaim=self._config.gate("ReclaimablePods"),
                 limit_ranges=ranges,
+                known=self._alike.get(alike),
             )
         except (ValueError, KeyError) as error:
             log.warning("Workload %s cannot be read, and waits for nothing: %s", compiler.key_of(obj), error)
             self.state.remove(compiler.key_of(obj), self._now())
             return None
+        if alike and alike not in self._alike:
+            while len(self._alike) >= _ALIKE_MAX:
+                del self._alike[next(iter(self._alike))]
+            traits = workload.traits
+            self._alike[alike] = (workload.shape, traits.misconfigured if traits is not None else None)
+        return workload
 
 
 def is_untold(obj: Json) -> bool:
     """Whether a workload that may be considered does not say why it waits, or gives a reason that is over."""
     said = find_condition(obj, "QuotaReserved")
     return said is None or (said.get("status") == "False" and said.get("reason") in _OVER)
+
+
+def _likeness(obj: Json) -> bytes:
+    """All that a workload's shape is made of, as one key."""
+    annotations = obj["metadata"].get("annotations") or {}
+    pod_sets = [
+        (
+            each.get("name"),
+            each.get("count"),
+            each.get("minCount"),
+            each.get("topologyRequest"),
+            (each.get("template") or {}).get("spec"),
+        )
+        for each in obj["spec"].get("podSets") or ()
+    ]
+    marks = (annotations.get(compiler.BOOST), annotations.get(compiler.ALLOWED_FLAVORS))
+    free = (obj.get("status") or {}).get("reclaimablePods")
+    return msgspec.json.encode((obj["spec"].get("priority"), marks, free, pod_sets))
 
 
 def _same(old: Workload, new: Workload) -> bool:
