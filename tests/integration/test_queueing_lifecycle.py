@@ -259,3 +259,26 @@ def test_deleting_an_admitted_workload_stops_its_job_and_makes_a_new_one() -> No
             assert (await here.get(JOBS, "again"))["spec"]["suspend"] is False
 
     asyncio.run(scenario())
+
+
+def test_past_usage_is_sampled_remembered_and_orders_who_is_next() -> None:
+    sharing = configuration.AdmissionFairSharing(usage_half_life_time="1h", usage_sampling_interval="1m")
+    mode = {"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}
+
+    async def scenario() -> None:
+        async with cluster(configuration.Configuration(admission_fair_sharing=sharing)) as here:
+            await here.queue("main", "1", **mode)
+            await here.create_tenant("frugal", "main")
+            await here.submit("hog", queue="main")
+            await here.play_jobs()
+            await here.move(600)
+            past = (await here.get(LOCAL_QUEUES, "main"))["status"]["fairSharing"]["admissionFairSharingStatus"]
+            assert past["consumedResources"]["cpu"].endswith(("m", "u", "n"))
+            await here.submit("more", queue="main")
+            await here.move(1)
+            await here.submit("modest", queue="frugal")
+            await here.complete("hog")
+            assert conditions(await here.workload_of("modest"))["Admitted"][0] == "True"
+            assert conditions(await here.workload_of("more"))["Admitted"][0] == "False"
+
+    asyncio.run(scenario())

@@ -82,6 +82,9 @@ class Queueing:
         self.views = QueueViews(self.config, self.observer, self.mirror[WORKLOADS])
         self.applier = Applier(client, self.mirror, self._record)
         self._due: list[tuple[Time, str]] = []
+        decay = self.observer.state.settings.usage_decay
+        self._sampling = max(decay.sampling, SECOND) if decay is not None else None
+        self._sample_at: Time = 0
         self._status_at = float("-inf")
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
@@ -175,6 +178,8 @@ class Queueing:
         naps = [_LONGEST_NAP]
         if self._due:
             naps.append(max(0.0, (self._due[0][0] - self.now()) / SECOND) + 0.001)
+        if self._sampling is not None:
+            naps.append(max(0.0, (self._sample_at - self.now()) / SECOND) + 0.001)
         if self._status.due:
             naps.append(self._status_seconds)
         return min(naps)
@@ -182,6 +187,9 @@ class Queueing:
     # --- workloads --------------------------------------------------------------------------------------------------
 
     def _collect_due(self, now: Time) -> None:
+        if self._sampling is not None and now >= self._sample_at:
+            self._sample_at = now + self._sampling
+            self.observer.tenants_touched.update(dict.fromkeys(self.observer.state.lines.tenants))
         while self._due and self._due[0][0] <= now:
             self._look_again(heapq.heappop(self._due)[1])
 
