@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fairway.api import bootstrap
+from fairway.api import bootstrap, codec
 from fairway.api.crds import CustomKinds
+from fairway.api.errors import ApiError
 from fairway.api.expiry import EventExpiry
 from fairway.api.garbage import GarbageCollector
 from fairway.api.local import LocalClient
@@ -91,6 +93,7 @@ class Node:
             logs = cluster.engine if cluster is not None else None
             queueing = self.queueing[space.name]
             served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views))
+        _warm_up(self.spaces[0])
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
@@ -161,3 +164,15 @@ class Node:
             await keeper.stop()
         for space in self.spaces:
             await space.store.close()
+
+
+_BUSY_KINDS = ("jobs.batch", "pods", "workloads.kueue.x-k8s.io", "events")
+
+
+def _warm_up(space: Space) -> None:
+    """Read one object of each busy kind, so that the first real one does not wait for its types to be worked out."""
+    for name in _BUSY_KINDS:
+        kind = space.registry.bucket(name)
+        if kind is not None:
+            with contextlib.suppress(ApiError):
+                codec.read(kind, kind.storage_version, b'{"metadata":{"name":"warm"}}')

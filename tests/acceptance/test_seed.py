@@ -12,9 +12,8 @@ import yaml
 
 from tests.acceptance.support import Kubectl, Node, Result, documents
 
-FLAVOR = "resourceflavor.kueue.x-k8s.io/default-flavor"
 NAMES = [
-    FLAVOR,
+    "resourceflavor.kueue.x-k8s.io/default-flavor",
     "clusterqueue.kueue.x-k8s.io/cluster-queue",
     "namespace/compute-jobs",
     "clusterresourceplacement.placement.kubernetes-fleet.io/sample-kueue",
@@ -103,9 +102,7 @@ def test_the_seed_can_be_typed_as_it_stands(fleet: Fleet, round_: str) -> None:
         assert kubectl.json("get", "configmap", "marker")["metadata"]["uid"] == created["metadata"]["uid"]
         assert int(created["metadata"]["resourceVersion"]) > before
     first = dict(line.split() for line in fleet.apply())
-    # A new node has a flavor of the seed's name already.
-    assert first.pop(FLAVOR) in ("created", "configured", "unchanged")
-    assert first == dict.fromkeys(NAMES[1:], "created")
+    assert first == dict.fromkeys(NAMES, "created")
     applied = fleet.all("get", "-o", "json").json()["items"]
     again = dict(line.split() for line in fleet.apply())
     # Where the server fills in fields of list items, kubectl sends the list again; nothing may change by it.
@@ -200,8 +197,7 @@ def _changes_in_every_way(fleet: Fleet, seen: str) -> None:
 
 def _is_deleted(fleet: Fleet) -> None:
     kubectl = fleet.kubectl
-    # All but the flavor: the queue that a new node has uses it, and holds it.
-    for block in reversed(fleet.blocks[1:]):
+    for block in reversed(fleet.blocks):
         kubectl("delete", "-f", "-", "--timeout=50s", stdin=block)
-    rest = "---\n".join(fleet.blocks[1:])
+    rest = "---\n".join(fleet.blocks)
     assert kubectl("get", "-f", "-", "--ignore-not-found", stdin=rest).out == ""

@@ -53,7 +53,7 @@ def test_once_removed_it_does_not_come_back_and_where_queues_are_it_is_not_made(
             for resource, name, namespace in (
                 (LOCAL_QUEUES, "default", "default"),
                 (CLUSTER_QUEUES, "default", ""),
-                (FLAVORS, "default-flavor", ""),
+                (FLAVORS, "machine", ""),
             ):
                 await here.client.delete(resource, name, namespace, Deletion())
             await default_queue.ensure(here.space)

@@ -19,7 +19,7 @@ from fairway.control.resources import CLUSTER_QUEUES
 from fairway.core.quantity import parse
 
 NAME = "default"
-FLAVOR = "default-flavor"
+FLAVOR = "machine"
 UNLIMITED = {"cpu": "1000000", "memory": "1Pi", "nvidia.com/gpu": "1000000"}
 """Where nobody says what the node has: more than any machine."""
 _MARK = "fairway-default-queue"
