@@ -135,7 +135,9 @@ def of(struct: type[msgspec.Struct]) -> Node:
     return node
 
 
+@cache
 def _struct_fields(struct: type[msgspec.Struct]) -> dict[str, Node]:
+    """Shared by all places that hold this type: working out annotations is most of a node's start."""
     hints = typing.get_type_hints(struct, include_extras=True)
     return {field.encode_name: _read(hints[field.name]) for field in msgspec.structs.fields(struct)}
 
