@@ -7,6 +7,7 @@ staged as one transaction, or each on its own and awaited together (bulk).
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -222,9 +223,10 @@ class Objects:
         sent_managed = obj.metadata.managed_fields
         new = codec.to_storage(kind, target.version, obj)
         if target.subresource == "status":
+            # The rest is shared with the old one: whoever changes a status changes nothing else.
             status = new.status
-            new = codec.stored(kind, record.value)
-            new.status = status
+            new = copy.copy(old)
+            new.metadata, new.status = copy.copy(old.metadata), status
         else:
             metadata.carry_over(new.metadata, old.metadata)
             if kind.has_status and hasattr(new, "status"):
