@@ -1,0 +1,88 @@
+"""The commands that people use all day, and the Python client, against a real node that runs real processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import fairway
+from fairway.sdk.aio import JobFailed
+from tests.acceptance.support import PATIENCE_S, Node, eventually
+
+
+def command(node: Node, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+    """`fairway …` on that node's folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fairway", *arguments],
+        capture_output=True,
+        text=True,
+        env=node.env,
+        timeout=PATIENCE_S * 4,
+        check=False,
+    )
+    assert code is None or done.returncode == code, f"{arguments}: {done.stdout}{done.stderr}"
+    return done
+
+
+def shown(node: Node, *arguments: str) -> object:
+    return json.loads(command(node, *arguments, "-o", "json").stdout)
+
+
+def test_run_prints_the_output_and_ends_with_the_exit_code_of_the_command(shared_node: Node) -> None:
+    done = command(shared_node, "run", "--name", "exits-4", "--", "sh", "-c", "echo out $((1+1)) $$; exit 4", code=4)
+    assert done.stdout.startswith("out 2 ")
+    assert "$$" not in done.stdout
+    assert command(shared_node, "run", "--", "true").returncode == 0
+    job = shown(shared_node, "show", "exits-4")
+    assert isinstance(job, dict)
+    assert (job["state"], job["exit_code"], job["queue"]) == ("failed", 4, "default")
+    assert command(shared_node, "logs", "exits-4").stdout == done.stdout
+
+
+def test_a_job_that_cannot_fit_says_why_and_what_would_help(shared_node: Node) -> None:
+    command(shared_node, "run", "-d", "--name", "too-big", "--cpu", "5000000", "--", "true")
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: bool(client.why("too-big")["blockers"]), "the job is looked at")
+        found = client.why("too-big")
+    assert found["blockers"][-1]["type"] == "Short"
+    assert found["changes"][0]["text"].startswith("with ")
+    said = command(shared_node, "why", "too-big").stdout
+    assert "too-big is queued" in said
+    assert "It would be admitted with" in said
+    command(shared_node, "cancel", "too-big")
+    assert "not found" in command(shared_node, "show", "too-big", code=1).stderr
+
+
+def test_a_held_job_waits_until_it_is_released(shared_node: Node) -> None:
+    command(shared_node, "run", "-d", "--name", "patient", "--cpu", "5000000", "--", "true")
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: bool(client.job("patient").view().workload), "the job has a workload")
+        command(shared_node, "hold", "patient")
+        assert client.job("patient").view().state == "held"
+        command(shared_node, "release", "patient")
+        assert client.job("patient").view().state == "queued"
+    listed = shown(shared_node, "ls")
+    assert isinstance(listed, list)
+    assert "patient" in {job["name"] for job in listed}
+    command(shared_node, "cancel", "patient")
+
+
+def test_many_jobs_from_python_are_waited_for_and_read(shared_node: Node) -> None:
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        jobs = client.map([f"echo number {number}" for number in range(4)], cpu="10m")
+        assert [view.state for view in client.wait(jobs, seconds=PATIENCE_S * 4)] == ["done"] * 4
+        assert [b"".join(job.logs()) for job in jobs] == [f"number {number}\n".encode() for number in range(4)]
+        with pytest.raises(JobFailed, match="failed"):
+            client.submit("exit 3", cpu="10m").wait(seconds=PATIENCE_S * 4)
+
+
+def test_queues_and_events_are_listed(shared_node: Node) -> None:
+    queues = shown(shared_node, "queues")
+    assert isinstance(queues, list)
+    assert "default" in {queue["metadata"]["name"] for queue in queues}
+    assert "default" in command(shared_node, "queues").stdout
+    command(shared_node, "run", "--name", "eventful", "--", "true")
+    assert "SuccessfulCreate" in command(shared_node, "events", "eventful").stdout
