@@ -20,10 +20,11 @@ ALLOWED = {
     "server": {"server", "api", "kinds", "store", "runtime", "core"},
     "control": {"control", "api", "kinds", "runtime", "core", "engines"},
     "engines": {"engines", "runtime"},
+    "fleet": {"fleet", "control", "api", "kinds", "runtime", "core"},
     "sim": {"sim", "core", "control", "kinds", "runtime"},
-    "cli": {"cli", "engines", "sdk", "node", "sim", "server", "api", "kinds", "store", "runtime", "core", "control"},
+    "cli": {"cli", "engines", "sdk", "node", "fleet", "sim", "server", "api", "kinds", "store", "runtime", "core", "control"},
     "sdk": {"sdk", "api", "kinds", "runtime", "core"},
-    "node": {"node", "engines", "server", "api", "kinds", "store", "runtime", "core", "control"},
+    "node": {"node", "engines", "fleet", "server", "api", "kinds", "store", "runtime", "core", "control"},
 }
 
 # Doors to the world outside: time, chance, threads, sockets, processes.

@@ -7,11 +7,11 @@ once: an older one never replaces a newer one, and an object that is gone does n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from fairway.api.client import Client, Item, Resource
+from fairway.api.client import EVERYWHERE, Client, Item, Query, Resource
 from fairway.api.reflector import Reflector
 from fairway.control.adapters import Json
 
@@ -81,6 +81,20 @@ class Table:
         for listener in self._listeners:
             listener(key, known[0] if known is not None else None, item)
 
+    def take(self, item: Item) -> str:
+        """As put, from a list of a server that may have begun anew: another object of the name counts, whatever its revision. Its key."""
+        meta = _decode(item.value).metadata
+        key = f"{meta.namespace}/{meta.name}"
+        known = self._items.get(key)
+        if known is not None and known[2] != meta.uid:
+            self._drop(key, known)
+        self.put(item)
+        return key
+
+    def renew(self) -> None:
+        """What was deleted may come back: the next list is another server's."""
+        self._gone.clear()
+
     def remove(self, item: Item) -> None:
         meta = _decode(item.value).metadata
         key, revision = f"{meta.namespace}/{meta.name}", int(meta.resource_version)
@@ -117,9 +131,17 @@ class Table:
 class Mirror:
     """Tables, and the watches that keep them true."""
 
-    def __init__(self, client: Client, resources: Iterable[Resource], uniform: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        resources: Iterable[Resource],
+        uniform: Callable[[], float],
+        queries: Mapping[Resource, Query] | None = None,
+    ) -> None:
+        """queries: for resources of which only some objects matter."""
         self._client = client
         self._uniform = uniform
+        self._queries = queries or {}
         self._tables = {resource: Table(resource) for resource in resources}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -135,7 +157,12 @@ class Mirror:
         later = [resource for resource in self._tables if resource not in order]
         for resource in (*order, *later):
             reflector = Reflector(
-                self._client, resource, self._tables[resource], sleep=asyncio.sleep, uniform=self._uniform
+                self._client,
+                resource,
+                self._tables[resource],
+                self._queries.get(resource, EVERYWHERE),
+                sleep=asyncio.sleep,
+                uniform=self._uniform,
             )
             self._tasks.append(loop.create_task(reflector.run(), name=f"mirror-{resource.plural}"))
             await reflector.synced.wait()

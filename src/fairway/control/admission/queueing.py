@@ -88,6 +88,8 @@ class Queueing:
         self._status_at = float("-inf")
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
+        self.known = asyncio.Event()
+        """Set once all objects have been read: from then on the mirror is true."""
         self._task: asyncio.Task[None] | None = None
         for resource in (*_QUEUES_FIRST, *classes, *kinds, WORKLOADS):
             self.mirror[resource].on_change(lambda _key, _before, _after: self.wake())
@@ -125,6 +127,7 @@ class Queueing:
 
     async def _run(self) -> None:
         await self.mirror.start(_QUEUES_FIRST)
+        self.known.set()
         self._wake.set()
         while True:
             try:

@@ -1,0 +1,421 @@
+"""The loop of dispatching: look at every workload that something happened to, decide, write on the hub, then on clusters.
+
+Everything is derived from objects on the hub and on the clusters. What is remembered beside them may be forgotten at any time: what is
+on its way (it is looked at again when the answer comes), rounds of nominations (they begin anew), promises (clusters tell what they gave).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from fairway.api.client import Client, Item, Resource
+from fairway.api.errors import ApiError
+from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.apply import Applier, Note, Write
+from fairway.control.configuration import Configuration
+from fairway.control.mirror import Mirror, Table
+from fairway.control.resources import CHECKS, WORKLOADS
+from fairway.control.times import parse_duration
+from fairway.core.dispatch.decide import decide
+from fairway.core.dispatch.model import Case, DeleteRemote, Nominate
+from fairway.core.dispatch.model import Link as LinkFacts
+from fairway.core.model import SECOND, Time
+from fairway.fleet.dispatch import facts
+from fairway.fleet.dispatch.facts import CustomKind, Scene
+from fairway.fleet.dispatch.knowledge import Knowledge
+from fairway.fleet.dispatch.nominator import Nominator
+from fairway.fleet.dispatch.outbox import Outbox
+from fairway.fleet.dispatch.writes import Op, Outcome, Scribe
+from fairway.fleet.link.link import Link
+from fairway.fleet.link.links import Links
+from fairway.fleet.resources import MULTIKUEUE_CONFIGS
+from fairway.runtime.clock import Clock
+
+log = logging.getLogger("fairway.fleet")
+_LOOKS_MAX = 500
+_RETRY_FIRST: Time = SECOND
+_RETRY_LONGEST: Time = 30 * SECOND
+_RETRY_SECONDS = 1.0
+_LONGEST_NAP = 300.0
+_FOREIGN_AGAIN: Time = 60 * SECOND
+
+
+class Dispatcher:
+    """`start` it once both mirrors are true."""
+
+    def __init__(
+        self,
+        client: Client,
+        hub: Mirror,
+        fleet: Mirror,
+        links: Links,
+        config: Configuration,
+        origin: str,
+        clock: Clock,
+        record: Callable[[Note], None],
+        revision: Callable[[], int],
+        adapters: Sequence[JobAdapter],
+        window: Callable[[str], Time] | None = None,
+    ) -> None:
+        """revision: the hub's own, now. window: how long a cluster that knows no leases must be out of reach to be given up."""
+        self._config = config
+        self._origin = origin
+        self._clock = clock
+        self._links = links
+        self._revision = revision
+        lost = parse_duration(config.multi_kueue.worker_lost_timeout)
+        self._window = window or (lambda _cluster: lost)
+        self._gates = config.gate("MultiKueueOrchestratedPreemption")
+        self.known = Knowledge(hub, fleet, links, adapters)
+        self.nominator = Nominator(config, self.known)
+        self._applier = Applier(client, hub, record)
+        self._boxes: dict[str, Outbox] = {}
+        self._leaving: dict[str, dict[str, str]] = {}
+        """By workload: clusters on which its removal was asked for, with the uid of what is to go."""
+        self._unsure: dict[str, set[str]] = {}
+        """By cluster: workloads whose job may have been created there though nobody said so."""
+        self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
+        self.refusals: dict[tuple[str, str], str] = {}
+        """By workload and cluster: what the cluster said when it would not take it."""
+        self._scenes: dict[str, tuple[str, ...]] = {}
+        self._jobs_of: dict[str, tuple[str, ...]] = {}
+        self._by_job: dict[str, set[str]] = {}
+        self._at: dict[str, set[str]] = {}
+        self._waiting: set[str] = set()
+        self._dirty: dict[str, None] = {}
+        self._due: list[tuple[Time, str]] = []
+        self._wake = asyncio.Event()
+        self.idle = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._listen(hub, fleet, adapters)
+
+    def now(self) -> Time:
+        return int(self._clock.now * SECOND)
+
+    def adopt(self, kind: CustomKind, table: Table) -> None:
+        """Dispatch a kind that has no adapter, too."""
+        self.known.adopt(kind)
+        table.on_change(self._on_job)
+
+    # --- what changed -----------------------------------------------------------------------------------------------
+
+    def _listen(self, hub: Mirror, fleet: Mirror, adapters: Sequence[JobAdapter]) -> None:
+        hub[WORKLOADS].on_change(self._on_workload)
+        for adapter in adapters:
+            if adapter.resource in hub:
+                hub[adapter.resource].on_change(self._on_job)
+        hub[CHECKS].on_change(lambda *_: self._touch_all())
+        fleet[MULTIKUEUE_CONFIGS].on_change(lambda *_: self._touch_all())
+        self._links.on_new(self._on_link)
+        self._links.on_change(self._on_link_state)
+
+    def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        if any(item is not None and b'"admissionChecks"' in item.value for item in (before, after)):
+            self.touch(key)
+
+    def _on_job(self, _key: str, before: Item | None, after: Item | None) -> None:
+        item = after or before
+        if item is None or (b"multikueue" not in item.value and b"queue-name" not in item.value):
+            return
+        for workload in sorted(self._by_job.get(item.meta.uid, ())):
+            self.touch(workload)
+
+    def _on_link(self, link: Link) -> None:
+        """Listen to what the cluster tells, before it begins to."""
+        cluster = link.name
+        box = Outbox(link, self._revision, self._answered)
+        self._boxes[cluster] = box
+        box.start()
+        link.table(WORKLOADS).on_change(lambda key, before, after: self._on_remote(cluster, key, before, after))
+        self.nominator.listen(link)
+        for resource, table in link.tables.items():
+            if resource in (kind.resource for kind in self.known.kinds.values()):
+                table.on_change(lambda _key, before, after: self._on_remote_job(before, after))
+
+    def _on_remote(self, cluster: str, key: str, before: Item | None, after: Item | None) -> None:
+        self.nominator.saw(cluster, key, before, after)
+        leaving = self._leaving.get(key)
+        if after is None and leaving is not None:
+            leaving.pop(cluster, None)
+            if not leaving:
+                del self._leaving[key]
+        self.refusals.pop((key, cluster), None)
+        self.touch(key)
+
+    def _on_remote_job(self, before: Item | None, after: Item | None) -> None:
+        item = after or before
+        assert item is not None
+        workload = names.prebuilt_workload(item.json())
+        if workload:
+            self.touch(f"{item.meta.namespace}/{workload}")
+
+    def _on_link_state(self, cluster: str) -> None:
+        link = self._links.get(cluster)
+        if link is None:
+            box = self._boxes.pop(cluster, None)
+            if box is not None:
+                asyncio.get_running_loop().create_task(box.stop(), name=f"outbox-{cluster}-stops")
+        elif link.connected:
+            self._unsure.pop(cluster, None)
+        for key in sorted(self._at.get(cluster, set()) | self._waiting):
+            self.touch(key)
+        if link is not None and link.connected:
+            # Whatever is there is looked at: it may have lost its workload here while nobody could tell.
+            for key in link.table(WORKLOADS):
+                self.touch(key)
+
+    def _touch_all(self) -> None:
+        for key in sorted(self._scenes):
+            self.touch(key)
+
+    def touch(self, key: str) -> None:
+        self._dirty[key] = None
+        self.idle.clear()
+        self._wake.set()
+
+    # --- the loop ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="dispatcher")
+        for key in self.known.hub[WORKLOADS]:
+            self.touch(key)
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        for box in self._boxes.values():
+            await box.stop()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._nap()):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            await asyncio.sleep(0)
+            self._wake.clear()
+            try:
+                if await self.step():
+                    self._wake.set()
+                elif not self._wake.is_set():
+                    self.idle.set()
+            except Exception as error:
+                if isinstance(error, ApiError):
+                    log.warning("dispatch: %s; trying again", error.message)
+                else:
+                    log.exception("dispatch: a pass failed; trying again")
+                await asyncio.sleep(_RETRY_SECONDS)
+                self._touch_all()
+
+    def _nap(self) -> float:
+        if not self._due:
+            return _LONGEST_NAP
+        return min(_LONGEST_NAP, max(0.0, (self._due[0][0] - self.now()) / SECOND) + 0.001)
+
+    async def step(self) -> bool:
+        """One pass. Says whether there is more to do at once."""
+        now = self.now()
+        while self._due and self._due[0][0] <= now:
+            self._dirty[heapq.heappop(self._due)[1]] = None
+        outcomes: list[tuple[str, Outcome]] = []
+        for key in list(self._dirty)[:_LOOKS_MAX]:
+            del self._dirty[key]
+            try:
+                outcomes.append((key, self._look(key, now)))
+            except Exception:  # one workload that nobody understands must not hold up all others
+                log.exception("dispatch: workload %s cannot be looked at; it stays as it is", key)
+        failed = await self._apply(outcomes)
+        for key, outcome in outcomes:
+            if key not in failed:
+                self._send(key, outcome.ops)
+        return bool(self._dirty)
+
+    async def _apply(self, outcomes: Sequence[tuple[str, Outcome]]) -> set[str]:
+        failed: set[str] = set()
+        writes: list[Write] = []
+        for key, outcome in outcomes:
+            for write in outcome.writes:
+                write.failed = partial(self._not_written, key, failed)
+                writes.append(write)
+        if writes:
+            await self._applier.apply(writes)
+            if self._applier.trouble is not None:
+                raise self._applier.trouble
+        return failed
+
+    def _not_written(self, key: str, failed: set[str], _error: ApiError) -> None:
+        failed.add(key)
+        self.touch(key)
+
+    # --- one workload -----------------------------------------------------------------------------------------------
+
+    def _look(self, key: str, now: Time) -> Outcome:
+        leaving = frozenset(self._leaving.get(key, ()))
+        scene = self.known.scene(key, leaving)
+        self._remember(key, scene)
+        if scene is None:
+            self.nominator.forget(key)
+            return self._orphans(key, now)
+        if any(box.busy(key) for box in self._boxes.values()):
+            return Outcome()  # the answer makes us look again
+        if not scene.jobs and scene.adapter is not None and not scene.workload["metadata"].get("deletionTimestamp"):
+            return Outcome()  # the job is not known yet, or has just gone: its workload follows
+        case = self._case(key, scene, now)
+        decision = decide(case, now)
+        scribe = Scribe(scene, self._origin, now, gated=self._gates)
+        for action in decision.actions:
+            if isinstance(action, Nominate):
+                self.nominator.nominate(key, scene, case, scribe, decision, now)
+            else:
+                scribe.act(action)
+        if not any(isinstance(action, Nominate) for action in decision.actions):
+            self.nominator.settled(key)
+        if decision.due is not None:
+            heapq.heappush(self._due, (decision.due, key))
+        outcome = scribe.outcome()
+        outcome.ops = [op for op in outcome.ops if self._may_try(key, op.cluster, now)]
+        return outcome
+
+    def _case(self, key: str, scene: Scene, now: Time) -> Case:
+        remotes = {}
+        link_facts = {}
+        again = facts.had_attempts(scene.workload)
+        wanted = dict.fromkeys([*self.known.clusters(scene.check), *scene.remotes, *scene.remote_jobs])
+        for name in wanted:
+            link = self._links.get(name)
+            if link is not None and link.connected:
+                link_facts[name] = LinkFacts(True)
+                remote = scene.remotes.get(name)
+                if remote is not None:
+                    jobs = scene.remote_jobs.get(name) or ()
+                    remotes[name] = facts.remote_of(scene.workload, remote, jobs, name in scene.leaving)
+                continue
+            may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
+            if link is None:
+                link_facts[name] = LinkFacts(False)
+                continue
+            may_run = may_run or (again and not link.ever_synced)
+            link_facts[name] = LinkFacts(False, link.safe_at(self._window(name)), may_run)
+        bound = (scene.workload.get("status") or {}).get("clusterName") or ""
+        if bound and bound not in link_facts:
+            # Taken out of the configuration: what runs there runs on while its link is there.
+            link_facts[bound] = LinkFacts(False, now)
+        return Case(facts.local_of(scene), remotes, link_facts, self._gates, 0)
+
+    def _orphans(self, key: str, now: Time) -> Outcome:
+        """Copies of a workload that is not here any more."""
+        outcome = Outcome()
+        if key in self.known.hub[WORKLOADS]:
+            return outcome
+        for cluster in self._links.names():
+            link = self._links.get(cluster)
+            if link is None or not link.connected or self._boxes[cluster].busy(key):
+                continue
+            remote = link.table(WORKLOADS).get(key)
+            jobs = self._orphan_jobs(link, key, remote)
+            for adapter_resource, job in jobs:
+                if not job["metadata"].get("deletionTimestamp"):
+                    outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
+            if remote is None:
+                continue
+            scene = Scene(remote, "", None, (), {cluster: remote}, {}, frozenset(self._leaving.get(key, ())))
+            if jobs and remote["metadata"].get("deletionTimestamp"):
+                continue
+            scribe = Scribe(scene, self._origin, now)
+            scribe.act(DeleteRemote(cluster))
+            outcome.ops += scribe.outcome().ops
+        outcome.ops = [op for op in outcome.ops if self._may_try(key, op.cluster, now)]
+        return outcome
+
+    def _orphan_jobs(self, link: Link, key: str, remote: Json | None) -> list[tuple[Resource, Json]]:
+        owners = facts.owners_of(remote) if remote is not None else []
+        namespace = key.partition("/")[0]
+        found = []
+        for api_version, kind, name in owners:
+            adapter = self.known.kinds.get((api_version, kind))
+            job = link.table(adapter.resource).get(f"{namespace}/{name}") if adapter is not None else None
+            if adapter is not None and job is not None:
+                found.append((adapter.resource, job))
+        return found
+
+    # --- what is on its way -----------------------------------------------------------------------------------------
+
+    def _send(self, key: str, ops: Sequence[Op]) -> None:
+        by_cluster: dict[str, list[Op]] = {}
+        for op in ops:
+            by_cluster.setdefault(op.cluster, []).append(op)
+        for cluster, some in by_cluster.items():
+            box = self._boxes.get(cluster)
+            if box is not None:
+                box.put(key, some)
+
+    def _may_try(self, key: str, cluster: str, now: Time) -> bool:
+        failures = self._failures.get((key, cluster))
+        return failures is None or failures[1] <= now
+
+    def _answered(self, cluster: str, key: str, op: Op, result: Item | ApiError | None) -> None:
+        link = self._links.get(cluster)
+        if isinstance(result, ApiError):
+            self._refused(cluster, key, op, result)
+        else:
+            self._failures.pop((key, cluster), None)
+            if op.resource == WORKLOADS and op.verb == "delete":
+                self._leaving.setdefault(key, {})[cluster] = op.body["metadata"].get("uid", "")
+            if result is not None and link is not None and link.has(op.resource):
+                link.table(op.resource).put(result)
+        gone = link is not None and key not in link.table(WORKLOADS)
+        if gone and op.resource == WORKLOADS and op.verb == "delete":
+            self._leaving.get(key, {}).pop(cluster, None)
+        self.touch(key)
+
+    def _refused(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
+        now = self.now()
+        if error.code >= 500 and op.verb == "create" and op.resource != WORKLOADS:
+            self._unsure.setdefault(cluster, set()).add(key)
+        count = self._failures.get((key, cluster), (0, 0))[0] + 1
+        delay = min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
+        if error.reason == "AlreadyExists":
+            link = self._links.get(cluster)
+            if link is not None and key not in link.table(op.resource):
+                delay = max(delay, SECOND)  # ours, and not told yet; or somebody else's
+        if error.code < 500 and error.code not in (404, 409):
+            log.warning("cluster %s refuses %s of %s: %s", cluster, op.verb, key, error.message)
+        if error.code < 500:
+            self.refusals[key, cluster] = error.message
+        self._failures[key, cluster] = (count, now + delay)
+        heapq.heappush(self._due, (now + delay, key))
+
+    # --- who is where -----------------------------------------------------------------------------------------------
+
+    def _remember(self, key: str, scene: Scene | None) -> None:
+        """Which workloads to look at when a link changes, or a job."""
+        for cluster in self._scenes.pop(key, ()):
+            self._at[cluster].discard(key)
+        for uid in self._jobs_of.pop(key, ()):
+            known = self._by_job.get(uid)
+            if known is not None:
+                known.discard(key)
+                if not known:
+                    del self._by_job[uid]
+        self._waiting.discard(key)
+        if scene is None:
+            return
+        status = scene.workload.get("status") or {}
+        clusters = {*scene.remotes, *(status.get("nominatedClusterNames") or ())}
+        if status.get("clusterName"):
+            clusters.add(status["clusterName"])
+        for cluster in clusters:
+            self._at.setdefault(cluster, set()).add(key)
+        self._scenes[key] = tuple(clusters)
+        uids = tuple(owner["uid"] for owner in scene.workload["metadata"].get("ownerReferences") or ())
+        self._jobs_of[key] = uids
+        for uid in uids:
+            self._by_job.setdefault(uid, set()).add(key)
+        if not status.get("clusterName"):
+            self._waiting.add(key)

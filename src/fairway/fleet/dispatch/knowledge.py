@@ -1,0 +1,102 @@
+"""What is known of one workload everywhere: its objects on the hub and on clusters, put together for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from fairway.api.client import Resource
+from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.mirror import Mirror, Table
+from fairway.control.resources import CHECKS, WORKLOADS
+from fairway.core.admit.readiness import MULTIKUEUE
+from fairway.fleet.dispatch.facts import CustomKind, Dispatchable, Scene, check_of, owners_of
+from fairway.fleet.link.links import Links
+from fairway.fleet.resources import MULTIKUEUE_CONFIGS
+
+Resolve = Callable[[str, str], Resource | None]
+"""Of an apiVersion and a kind that has no adapter."""
+
+
+class Knowledge:
+    """Reads the hub's tables and those of its links."""
+
+    def __init__(self, hub: Mirror, fleet: Mirror, links: Links, adapters: Sequence[JobAdapter]) -> None:
+        self.hub = hub
+        self.fleet = fleet
+        self.links = links
+        self.kinds: dict[tuple[str, str], Dispatchable] = {
+            (adapter.resource.api_version, adapter.kind): adapter for adapter in adapters
+        }
+        self._controllers: dict[str, str] = {}
+        hub[CHECKS].on_change(lambda key, _before, _after: self._on_check(key))
+
+    def _on_check(self, key: str) -> None:
+        check = self.hub[CHECKS].get(key)
+        name = key.partition("/")[2]
+        if check is None:
+            self._controllers.pop(name, None)
+        else:
+            self._controllers[name] = (check.get("spec") or {}).get("controllerName") or ""
+
+    @property
+    def controllers(self) -> Mapping[str, str]:
+        return self._controllers
+
+    def adopt(self, kind: CustomKind) -> None:
+        self.kinds[kind.resource.api_version, kind.kind] = kind
+
+    def table(self, resource: Resource) -> Table | None:
+        for mirror in (self.hub, self.fleet):
+            if resource in mirror:
+                return mirror[resource]
+        return None
+
+    def clusters(self, check: str) -> list[str]:
+        """The clusters that a check may hand work to, in the order of its configuration."""
+        obj = self.hub[CHECKS].get(f"/{check}") or {}
+        parameters = (obj.get("spec") or {}).get("parameters") or {}
+        if parameters.get("kind") != "MultiKueueConfig":
+            return []
+        config = self.fleet[MULTIKUEUE_CONFIGS].get(f"/{parameters.get('name', '')}") or {}
+        return list((config.get("spec") or {}).get("clusters") or ())
+
+    def is_dispatched(self, check: str) -> bool:
+        return self._controllers.get(check) == MULTIKUEUE
+
+    def scene(self, key: str, leaving: frozenset[str]) -> Scene | None:
+        """None for a workload that is not there, or is no business of ours."""
+        workload = self.hub[WORKLOADS].get(key)
+        if workload is None:
+            return None
+        check = check_of(workload, self._controllers)
+        if not check:
+            return None
+        owners = owners_of(workload)
+        adapter = self.kinds.get(owners[0][:2]) if owners else None
+        namespace = workload["metadata"].get("namespace", "")
+        table = self.table(adapter.resource) if adapter is not None else None
+        found = [table.get(f"{namespace}/{name}") for _v, _k, name in owners] if table is not None else []
+        jobs = [job for job in found if job is not None]
+        scene = Scene(workload, check, adapter, jobs, leaving=leaving)
+        for name in self.links.names():
+            self._look_at(scene, key, name, namespace, [name for _v, _k, name in owners])
+        return scene
+
+    def _look_at(self, scene: Scene, key: str, cluster: str, namespace: str, jobs: Sequence[str]) -> None:
+        link = self.links.get(cluster)
+        if link is None:
+            return
+        remote = link.table(WORKLOADS).get(key)
+        if remote is not None:
+            scene.remotes[cluster] = remote
+        resource = scene.adapter.resource if scene.adapter is not None else None
+        if resource is None or not link.has(resource):
+            return
+        found = [link.table(resource).get(f"{namespace}/{name}") for name in jobs]
+        ours = [job for job in found if job is not None and _is_of(job, scene.workload)]
+        if ours:
+            scene.remote_jobs[cluster] = ours
+
+
+def _is_of(job: Json, workload: Json) -> bool:
+    return names.prebuilt_workload(job) in ("", workload["metadata"]["name"])

@@ -1,0 +1,270 @@
+"""Carries out nominations: which clusters get a copy of a workload now, by the dispatcher that the configuration names."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from fairway.api import selectors
+from fairway.api.client import Item
+from fairway.api.selectors import SelectorError
+from fairway.control.adapters import Json, names
+from fairway.control.conditions import is_true
+from fairway.control.configuration import Configuration
+from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES
+from fairway.core.dispatch import nominate
+from fairway.core.dispatch.ledger import Ledger, Offer, Requests
+from fairway.core.dispatch.model import Case, CheckState, Decision, SetCheck
+from fairway.core.dispatch.nominate import Candidate, Nomination
+from fairway.core.model import Time
+from fairway.fleet.dispatch import offers
+from fairway.fleet.dispatch.facts import Scene, state_of
+from fairway.fleet.dispatch.knowledge import Knowledge
+from fairway.fleet.dispatch.writes import Scribe
+from fairway.fleet.link.link import Link
+from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS
+
+_HOPELESS_AGAIN = 60
+_HOPELESS_LONGEST = 3600
+
+
+@dataclass(slots=True)
+class _Round:
+    began: Time
+    clusters: tuple[str, ...] = ()
+
+
+class Nominator:
+    def __init__(self, config: Configuration, known: Knowledge) -> None:
+        self._config = config.multi_kueue
+        self._config_order = config.gate("MultiKueueIncrementalDispatcherRespectConfigOrder")
+        self._known = known
+        self.ledger = Ledger()
+        self._rounds: dict[str, _Round] = {}
+        self._promised: dict[str, dict[str, str]] = {}
+        """By workload: the queue on each cluster that something was promised from."""
+        self._offers: dict[tuple[str, str], tuple[str, Offer] | None] = {}
+        self._settling: dict[tuple[str, str], deque[tuple[int, str]]] = {}
+
+    # --- what clusters tell -----------------------------------------------------------------------------------------
+
+    def listen(self, link: Link) -> None:
+        cluster = link.name
+        link.table(LOCAL_QUEUES).on_change(lambda key, _before, _after: self._stale(cluster, key))
+        link.table(CLUSTER_QUEUES).on_change(lambda key, _before, after: self._on_queue(cluster, key, after))
+
+    def _stale(self, cluster: str, local_queue: str) -> None:
+        self._offers.pop((cluster, local_queue), None)
+
+    def _on_queue(self, cluster: str, key: str, after: Item | None) -> None:
+        for known in [each for each in self._offers if each[0] == cluster]:
+            del self._offers[known]
+        queue = key.partition("/")[2]
+        line = self._settling.get((cluster, queue))
+        revision = _revision(after) if after is not None else 0
+        while line and line[0][0] < revision:
+            self.ledger.settle(cluster, queue, line.popleft()[1])
+
+    def saw(self, cluster: str, key: str, before: Item | None, after: Item | None) -> None:
+        """A copy got quota, or gave it back: the cluster's queue says so a little later, and until then the ledger does."""
+        had, has = _held(before), _held(after)
+        item = after or before
+        if had == has or item is None:
+            return
+        revision = _revision(item)
+        queue, cells = has or had or ("", {})
+        if has is not None:
+            self._unpromise(key, cluster)
+            self.ledger.promise(cluster, queue, key, cells)
+            self._settling.setdefault((cluster, queue), deque()).append((revision, key))
+        else:
+            self.ledger.settle(cluster, queue, key)
+            name = f"-{key}"
+            self.ledger.promise(cluster, queue, name, {each: -amount for each, amount in cells.items()})
+            self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+
+    def settled(self, key: str) -> None:
+        """Nothing is asked for any more: it has a cluster, or no quota here."""
+        self._rounds.pop(key, None)
+        for cluster in list(self._promised.get(key, ())):
+            self._unpromise(key, cluster)
+
+    forget = settled
+
+    def _unpromise(self, key: str, cluster: str) -> None:
+        queues = self._promised.get(key)
+        queue = queues.pop(cluster, None) if queues is not None else None
+        if queue is not None:
+            self.ledger.settle(cluster, queue, key)
+        if queues is not None and not queues:
+            del self._promised[key]
+
+    # --- nominate ---------------------------------------------------------------------------------------------------
+
+    def nominate(self, key: str, scene: Scene, case: Case, scribe: Scribe, decision: Decision, now: Time) -> None:
+        """Write down who is asked, and see to it that they and nobody else have a copy."""
+        configured = self._known.clusters(scene.check)
+        barred = self.barred(scene, configured)
+        chosen = self._choose(key, scene, case, [each for each in configured if each not in barred], barred, now)
+        if chosen.due is not None:
+            decision.look_at(chosen.due)
+        if chosen.hopeless:
+            self._give_back(scene, scribe, chosen.hopeless)
+            for cluster in sorted(case.remotes):
+                scribe.delete(cluster)
+            return
+        scribe.nominate(chosen.clusters)
+        for cluster in chosen.clusters:
+            link = case.links.get(cluster)
+            if link is not None and link.connected and cluster not in case.remotes:
+                scribe.create(cluster)
+        for cluster in sorted(case.remotes):
+            if cluster not in chosen.clusters:
+                scribe.delete(cluster)
+
+    def _choose(
+        self, key: str, scene: Scene, case: Case, allowed: list[str], barred: dict[str, str], now: Time
+    ) -> Nomination:
+        connected = [each for each in allowed if each in case.links and case.links[each].connected]
+        mode = self._config.dispatcher_name
+        if mode == nominate.ALL_AT_ONCE:
+            return nominate.all_at_once(connected)
+        if mode == nominate.INCREMENTAL:
+            return self._incremental(key, case.local.nominated, allowed, now)
+        if mode == nominate.SCORED:
+            return self._scored(key, scene, case, connected, allowed, barred, now)
+        return Nomination(case.local.nominated)
+
+    def _incremental(self, key: str, nominated: tuple[str, ...], allowed: list[str], now: Time) -> Nomination:
+        turn = self._rounds.setdefault(key, _Round(now))
+        over = now >= turn.began + nominate.ROUND
+        step = self._config.incremental_dispatcher_config
+        size = step.step_size if step is not None else 3
+        try:
+            chosen = nominate.incremental(allowed, nominated, over, size, self._config_order)
+        except nominate.NoMoreClusters:
+            return Nomination(nominated)
+        if over or not nominated:
+            turn.began = now
+        return Nomination(chosen, due=turn.began + nominate.ROUND)
+
+    def _scored(
+        self,
+        key: str,
+        scene: Scene,
+        case: Case,
+        connected: list[str],
+        allowed: list[str],
+        barred: dict[str, str],
+        now: Time,
+    ) -> Nomination:
+        turn = self._rounds.get(key)
+        requests = offers.requests_of(scene.workload)
+        local_queue = f"{scene.workload['metadata'].get('namespace', '')}/{scene.workload['spec'].get('queueName', '')}"
+        candidates = [self.candidate(each, local_queue) for each in connected]
+        asked_at = turn.began if turn is not None else None
+        chosen = nominate.scored(candidates, case.local.nominated, asked_at, requests, self.ledger, now, barred)
+        lost = [each for each in allowed if each not in connected]
+        if chosen.hopeless and lost:
+            # One that is out of reach may be the one: nothing is hopeless before it is heard.
+            return Nomination(case.local.nominated)
+        if turn is None or set(chosen.clusters) - set(turn.clusters):
+            self._rounds[key] = _Round(now, chosen.clusters)
+        for cluster, cells in chosen.promises.items():
+            found = self._offers.get((cluster, local_queue))
+            if found is not None:
+                self.ledger.promise(cluster, found[0], key, cells)
+                self._promised.setdefault(key, {})[cluster] = found[0]
+        return chosen
+
+    def candidate(self, cluster: str, local_queue: str) -> Candidate:
+        """The queue of the same name there, and what it offers."""
+        at = (cluster, local_queue)
+        if at not in self._offers:
+            self._offers[at] = self._offer(cluster, local_queue)
+        found = self._offers[at]
+        return Candidate(cluster, found[0] if found else local_queue, found[1] if found else None)
+
+    def _offer(self, cluster: str, local_queue: str) -> tuple[str, Offer] | None:
+        link = self._known.links.get(cluster)
+        tenant = link.table(LOCAL_QUEUES).get(local_queue) if link is not None else None
+        if link is None or tenant is None:
+            return None
+        name = (tenant.get("spec") or {}).get("clusterQueue", "")
+        queues = link.table(CLUSTER_QUEUES)
+        queue = queues.get(f"/{name}")
+        if queue is None:
+            return name, Offer((), False, f"its ClusterQueue {name} does not exist")
+        if ((tenant.get("spec") or {}).get("stopPolicy") or "None") != "None":
+            return name, Offer((), False, f"its LocalQueue {local_queue} is stopped")
+        every = {key: obj for key in queues if (obj := queues.get(key)) is not None}
+        return name, offers.offer_of(queue, offers.in_cohort(queue, every))
+
+    def requests(self, scene: Scene) -> Requests:
+        return offers.requests_of(scene.workload)
+
+    # --- who may be asked -------------------------------------------------------------------------------------------
+
+    def barred(self, scene: Scene, configured: list[str]) -> dict[str, str]:
+        """Clusters that do not come into question for this workload, and why."""
+        found: dict[str, str] = {}
+        text = selector_of(scene)
+        for name in configured:
+            cluster = self._known.fleet[CLUSTERS].get(f"/{name}") if CLUSTERS in self._known.fleet else None
+            why = closed(cluster)
+            if not why and text:
+                why = _mismatch(text, name, cluster)
+            if why:
+                found[name] = why
+        return found
+
+    def _give_back(self, scene: Scene, scribe: Scribe, why: str) -> None:
+        """No cluster can ever admit it: others get its quota here, and it is tried again ever more rarely."""
+        before = state_of(scene.workload, scene.check)
+        count = int(before.get("retryCount") or 0)
+        after = min(_HOPELESS_LONGEST, _HOPELESS_AGAIN << min(count, 6))
+        scribe.act(SetCheck(CheckState.RETRY, why, "Warning", after))
+
+
+def selector_of(scene: Scene) -> str:
+    for obj in (*scene.jobs, scene.workload):
+        text = names.notes(obj).get(CLUSTER_SELECTOR, "")
+        if text:
+            return text
+    return ""
+
+
+def closed(cluster: Json | None) -> str:
+    """Why a cluster takes no new work, whoever asks; empty if it does."""
+    if cluster is None:
+        return ""
+    if (cluster.get("spec") or {}).get("state", "Active") != "Active":
+        return "is draining"
+    status = cluster.get("status") or {}
+    if status.get("drift"):
+        return f"does not match its pool: {'; '.join(status['drift'])}"
+    return ""
+
+
+def _mismatch(text: str, name: str, cluster: Json | None) -> str:
+    labels = {**(((cluster or {}).get("metadata") or {}).get("labels") or {}), "name": name}
+    try:
+        selector = selectors.parse(text)
+    except SelectorError as error:
+        return f"the cluster selector {text!r} cannot be read: {error}"
+    return "" if selector.matches(labels) else f"does not match the job's cluster selector {text!r}"
+
+
+def _held(item: Item | None) -> tuple[str, dict[str, int]] | None:
+    if item is None or b'"admission"' not in item.value:
+        return None
+    obj = item.json()
+    if is_true(obj, "Finished"):
+        return None
+    queue, cells = offers.cells_of(obj)
+    return (queue, cells) if queue else None
+
+
+def _revision(item: Item) -> int:
+    text = item.meta.resource_version
+    return int(text) if text.isdecimal() else 0

@@ -1,0 +1,210 @@
+"""A link: the hub's connection to one cluster.
+
+It watches what the hub put there (by the label of the hub) and the cluster's queues and nodes. It counts as connected while every watch
+that matters is known to be true: from the first moment that one is not, it is lost, and stays so until all are true again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fairway.api.client import EVERYWHERE, Client, Item, Query, Resource
+from fairway.api.errors import ApiError
+from fairway.api.reflector import Pace, Reflector
+from fairway.control.adapters import names
+from fairway.control.mirror import Table
+from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from fairway.core.model import Time
+from fairway.fleet.resources import NODES
+
+log = logging.getLogger("fairway.fleet")
+PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
+_EXTRA = (LOCAL_QUEUES, CLUSTER_QUEUES, NODES)
+
+
+class Guard(Protocol):
+    """Keeps the lease on a cluster, so that work there ends when the hub is gone. Reports what keeps it from it, or None."""
+
+    async def run(self, report: Callable[[ApiError | None], None]) -> None: ...
+
+    def safe_at(self, now: Time) -> Time | None:
+        """From when on nothing that runs under the lease can still run; None where the cluster knows no leases."""
+        ...
+
+    def sending(self, epoch: int) -> AbstractContextManager[None]:
+        """While something of this epoch is on its way, the cluster must not be told that nothing is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a cluster cannot be used, as the Active condition of a MultiKueueCluster says it."""
+
+    reason: str
+    message: str
+
+
+class Link:
+    """`start` it; `on_state` is called whenever `connected` changes or the trouble does."""
+
+    def __init__(
+        self,
+        name: str,
+        origin: str,
+        kinds: Sequence[Resource],
+        *,
+        now: Callable[[], Time],
+        uniform: Callable[[], float],
+        on_state: Callable[[str], None],
+    ) -> None:
+        self.name = name
+        self._origin = origin
+        self._kinds = tuple(kinds)
+        self._now = now
+        self._uniform = uniform
+        self._on_state = on_state
+        self.tables = {resource: Table(resource) for resource in (WORKLOADS, *kinds, *_EXTRA)}
+        self.client: Client | None = None
+        self.guard: Guard | None = None
+        self.connected = False
+        self.ever_synced = False
+        """Whether the tables have been true once since this process began."""
+        self.lost_since: Time = now()
+        self.trouble: Trouble | None = Trouble("ClientConnectionFailed", "connecting")
+        self.attempts = 0
+        self.next_attempt: Time | None = None
+        self._waiting: set[str] = set()
+        self._troubles: dict[str, ApiError] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def table(self, resource: Resource) -> Table:
+        return self.tables[resource]
+
+    def has(self, resource: Resource) -> bool:
+        return resource in self.tables
+
+    # --- open and close ---------------------------------------------------------------------------------------------
+
+    def open(self, client: Client, guard: Guard | None) -> None:
+        """Watch through this client. The tables forget what an earlier one said when the new one has listed."""
+        self.client, self.guard = client, guard
+        self._troubles.clear()
+        needed = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={self._origin}")
+        self._waiting = {WORKLOADS.plural, *(kind.plural for kind in self._kinds)}
+        for resource in (WORKLOADS, *self._kinds):
+            self._watch(client, resource, needed, matters=True)
+        for resource in _EXTRA:
+            self._watch(client, resource, EVERYWHERE, matters=False)
+        if guard is not None:
+            self._waiting.add("lease")
+            self._spawn(guard.run(lambda trouble: self._report("lease", trouble)), f"lease-{self.name}")
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        client, self.client = self.client, None
+        close = getattr(client, "close", None)
+        if close is not None:
+            await close()
+
+    def fail(self, reason: str, message: str) -> None:
+        """There is no way to even try."""
+        self._set(False, Trouble(reason, message))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(work, name=name))
+
+    def _watch(self, client: Client, resource: Resource, query: Query, *, matters: bool) -> None:
+        table = self.tables[resource]
+        table.renew()
+        handler = _Fresh(table)
+
+        def told(trouble: ApiError | None) -> None:
+            if matters:
+                self._report(resource.plural, trouble)
+
+        reflector = Reflector(
+            client,
+            resource,
+            handler,
+            query,
+            sleep=asyncio.sleep,
+            uniform=self._uniform,
+            pace=PACE,
+            on_trouble=told,
+        )
+
+        async def synced() -> None:
+            await reflector.synced.wait()
+            handler.listed()
+            if matters:
+                self._report(resource.plural, None)
+
+        self._spawn(reflector.run(), f"link-{self.name}-{resource.plural}")
+        self._spawn(synced(), f"link-{self.name}-{resource.plural}-synced")
+
+    # --- state ------------------------------------------------------------------------------------------------------
+
+    def _report(self, source: str, trouble: ApiError | None) -> None:
+        """One of the things that must be true is, or is not any more."""
+        if trouble is None or (trouble.code == 404 and source not in (WORKLOADS.plural, "lease")):
+            # A cluster that has no such kind has none of our jobs of that kind either.
+            self._waiting.discard(source)
+            self._troubles.pop(source, None)
+        else:
+            self._troubles[source] = trouble
+            self.attempts += 1
+        if self._troubles:
+            first = next(iter(self._troubles.values()))
+            self._set(False, Trouble("ClientConnectionFailed", first.message))
+        elif not self._waiting:
+            self._set(True, None)
+
+    def _set(self, connected: bool, trouble: Trouble | None) -> None:
+        changed = connected != self.connected or trouble != self.trouble
+        if self.connected and not connected:
+            self.lost_since = self._now()
+        if connected:
+            self.ever_synced = True
+            self.attempts = 0
+        self.connected, self.trouble = connected, trouble
+        if changed:
+            log.info("cluster %s: %s", self.name, "connected" if connected else trouble and trouble.message)
+            self._on_state(self.name)
+
+    def sending(self, epoch: int) -> AbstractContextManager[None]:
+        return self.guard.sending(epoch) if self.guard is not None else nullcontext()
+
+    def safe_at(self, window: Time) -> Time:
+        """While it is out of reach: from when on nothing of ours runs there. window: for clusters that know no leases."""
+        guarded = self.guard.safe_at(self._now()) if self.guard is not None else None
+        return guarded if guarded is not None else self.lost_since + window
+
+
+class _Fresh:
+    """Feeds a table that may hold what an earlier connection knew: what the new one does not list is gone."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._stale = set(table)
+
+    def added(self, item: Item) -> None:
+        self._stale.discard(self._table.take(item))
+
+    def modified(self, _before: Item, item: Item) -> None:
+        self._table.take(item)
+
+    def deleted(self, item: Item) -> None:
+        self._table.remove(item)
+
+    def listed(self) -> None:
+        for key in sorted(self._stale):
+            self._table.forget(key)
+        self._stale.clear()
