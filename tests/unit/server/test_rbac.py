@@ -311,6 +311,23 @@ def test_built_in_roles_in_a_namespace(name: str, asked: str, expected: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("name", "asked", "expected"),
+    [
+        ("view", "list fairway.dev/clusters", True),
+        ("view", "get fairway.dev/pools default", True),
+        ("view", "list fairway.dev/tokens", False),
+        ("kueue-batch-admin-role", "list fairway.dev/clusters", True),
+        ("fairway:fleet-view", "list cluster.kubernetes-fleet.io/memberclusters", True),
+        ("edit", "create fairway.dev/clusters", False),
+        ("kueue-batch-user-role", "list fairway.dev/clusters", False),
+    ],
+)
+def test_built_in_roles_on_the_fleet(name: str, asked: str, expected: bool) -> None:
+    bound = binding("b", f"ClusterRole/{name}", "User:alice")
+    assert decide([*bootstrap_objects(), bound], ALICE, asked) is expected
+
+
+@pytest.mark.parametrize(
     ("caller", "asked", "expected"),
     [
         (ALICE, "create authorization.k8s.io/selfsubjectaccessreviews", True),

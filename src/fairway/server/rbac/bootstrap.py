@@ -53,6 +53,7 @@ def _roles() -> list[dict[str, Any]]:
         _role("system:aggregate-to-admin", _admin(), labels=(_aggregate_to("admin"),)),
         *_kueue_roles(),
         *_placement_roles(),
+        *_fleet_roles(),
         *_system_roles(),
     ]
 
@@ -174,6 +175,16 @@ def _placement_roles() -> list[dict[str, Any]]:
         _role("fairway:placement-edit", [Rule(WRITE, _PLACEMENT, written)], labels=(_aggregate_to("edit"),)),
         _role("fairway:placement-admin", admin, labels=(_aggregate_to("admin"),)),
     ]
+
+
+def _fleet_roles() -> list[dict[str, Any]]:
+    """Which clusters there are and how they do is no secret to whoever may look at everything, or runs the queues."""
+    ours = ("clusters", "pools")
+    view = [
+        Rule(READ, ("fairway.dev",), (*ours, *_status(ours))),
+        Rule(READ, ("cluster.kubernetes-fleet.io",), ("memberclusters", "memberclusters/status")),
+    ]
+    return [_role("fairway:fleet-view", view, labels=(_aggregate_to("view"), _BATCH_ADMIN))]
 
 
 def _system_roles() -> list[dict[str, Any]]:
