@@ -163,113 +163,6 @@ class Fleeting:
         await self.settle()
 
     async def close(self) -> None:
-        return None
-
-    def break_off(self) -> None:
-        self.cut = True
-        for each in self._watches:
-            each.set()
-
-    async def watch(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        self._check()
-        broken = asyncio.Event()
-        self._watches.add(broken)
-        stream = self._client.watch(*args, **kwargs)
-        ends = asyncio.ensure_future(broken.wait())
-        try:
-            while True:
-                coming = asyncio.ensure_future(anext(stream, None))
-                await asyncio.wait({coming, ends}, return_when=asyncio.FIRST_COMPLETED)
-                if ends.done():
-                    coming.cancel()
-                    await asyncio.gather(coming, return_exceptions=True)
-                    self._check()
-                event = coming.result()
-                if event is None:
-                    return
-                yield event
-        finally:
-            ends.cancel()
-            self._watches.discard(broken)
-            await stream.aclose()
-
-
-class Fleeting:
-    """The hub, its clusters, and what a test does to them."""
-
-    def __init__(self, hub: Cluster, clusters: dict[str, Cluster]) -> None:
-        self.hub = hub
-        self.clusters = clusters
-        self.wires: dict[str, Wire] = {}
-        self.fleet: Fleet | None = None
-
-    def start(self) -> None:
-        assert self.hub.queueing is not None
-        self.fleet = Fleet(
-            lambda name: LocalClient(self.hub.space, name),
-            self.hub.queueing,
-            self.hub.config,
-            ORIGIN,
-            self.hub.clock,
-            self.hub.ids,
-            lambda: self.hub.space.store.revision,
-            self._connect,
-        )
-        self.fleet.start()
-
-    def _connect(self, access: Access) -> Client:
-        name = access.server.removeprefix("https://")
-        self.wires[name] = Wire(LocalClient(self.clusters[name].space, "fairway-hub"))
-        return self.wires[name]  # type: ignore[return-value]
-
-    async def settle(self) -> None:
-        assert self.fleet is not None
-        everyone = [self.hub, *self.clusters.values()]
-        async with asyncio.timeout(_PATIENCE_S):
-            quiet, before = 0, [-1]
-            while quiet < _TURNS:
-                await asyncio.sleep(0)
-                now = [each.space.store.revision for each in everyone]
-                idle = all(each.queueing is not None and each.queueing.idle.is_set() for each in everyone)
-                still = now == before and idle and self.fleet.dispatcher.idle.is_set()
-                quiet = quiet + 1 if still else 0
-                before = now
-        for each in everyone:
-            await each.check()
-
-    async def move(self, seconds: float) -> None:
-        assert self.fleet is not None
-        for each in (self.hub, *self.clusters.values()):
-            each.clock.now = self.hub.clock.now if each is not self.hub else each.clock.now + seconds
-            assert each.queueing is not None
-            each.queueing.wake()
-        self.fleet.dispatcher._wake.set()
-        await self.settle()
-
-    async def submit(self, name: str, cpu: str = "1", **spec: Any) -> Json:
-        made = (await self.hub.client.create(JOBS, make_job(name, cpu, "main", **spec))).json()
-        await self.settle()
-        return made
-
-    async def workload(self, job: str, cluster: str = "") -> Json | None:
-        space = self.clusters[cluster] if cluster else self.hub
-        for each in await space.all(WORKLOADS):
-            if each["metadata"]["name"].startswith(f"job-{job}-"):
-                return each
-        return None
-
-    async def job(self, name: str, cluster: str = "") -> Json | None:
-        space = self.clusters[cluster] if cluster else self.hub
-        for each in await space.all(JOBS):
-            if each["metadata"]["name"] == name:
-                return each
-        return None
-
-    async def finish(self, name: str, cluster: str, condition: str = "Complete") -> None:
-        await self.clusters[cluster].finish(name, condition)
-        await self.settle()
-
-    async def close(self) -> None:
         if self.fleet is not None:
             await self.fleet.stop()
         for each in (self.hub, *self.clusters.values()):
@@ -289,7 +182,9 @@ contexts: [{{name: it, context: {{cluster: it, user: it}}}}]
 
 
 @asynccontextmanager
-async def fleet(quotas: Mapping[str, str], dispatcher: str = ALL_AT_ONCE, hub_quota: str = "100", **config: Any) -> AsyncIterator[Fleeting]:
+async def fleet(
+    quotas: Mapping[str, str], dispatcher: str = ALL_AT_ONCE, hub_quota: str = "100", **config: Any
+) -> AsyncIterator[Fleeting]:
     """quotas: the CPUs of every cluster."""
     multi = MultiKueue(origin=ORIGIN, dispatcher_name=dispatcher, **config)
     hub = Cluster(config=Configuration(multi_kueue=multi), seed=1)
@@ -319,7 +214,12 @@ async def _as_hub(hub: Cluster, names: list[str], quota: str) -> None:
         source = {"clusterSource": {"kubeConfig": {"location": name, "locationType": "Secret"}}}
         body = {"apiVersion": version, "kind": "MultiKueueCluster", "metadata": {"name": name}, "spec": source}
         await hub.client.create(MULTIKUEUE_CLUSTERS, body)
-    config = {"apiVersion": version, "kind": "MultiKueueConfig", "metadata": {"name": "all"}, "spec": {"clusters": names}}
+    config = {
+        "apiVersion": version,
+        "kind": "MultiKueueConfig",
+        "metadata": {"name": "all"},
+        "spec": {"clusters": names},
+    }
     await hub.client.create(MULTIKUEUE_CONFIGS, config)
     parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": "all"}
     check = {
@@ -338,4 +238,3 @@ async def _as_hub(hub: Cluster, names: list[str], quota: str) -> None:
     }
     await hub.client.update(CHECKS, {**made, "status": {"conditions": [active]}}, subresource="status")
     await hub.queue(cpu=quota, admissionChecksStrategy={"admissionChecks": [{"name": "fleet"}]})
-

@@ -183,7 +183,7 @@ def _reset_check(check: Object, at: str) -> Object:
     fresh: Object = {
         "name": check["name"],
         "state": "Pending",
-        "message": f"Reset to Pending after eviction. Previously: {check.get('state')}",
+        "message": f"Reset to Pending after eviction. Previously: {_previously(check)}",
         "lastTransitionTime": at,
     }
     if check.get("requeueAfterSeconds") is not None:
@@ -191,6 +191,12 @@ def _reset_check(check: Object, at: str) -> Object:
     if check.get("state") == "Retry":
         fresh["retryCount"] = (check.get("retryCount") or 0) + 1
     return fresh
+
+
+def _previously(check: Object) -> str:
+    """With why, where nobody could tell otherwise: a check that wants to be asked again after a while."""
+    why = check.get("message") if check.get("state") == "Retry" and check.get("requeueAfterSeconds") else ""
+    return f"{check.get('state')}: {why}" if why else str(check.get("state"))
 
 
 def _count_eviction(status: Object, reason: str, underlying: str) -> None:

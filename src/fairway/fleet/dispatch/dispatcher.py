@@ -181,8 +181,10 @@ class Dispatcher:
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="dispatcher")
+        self.known.load()
         for key in self.known.hub[WORKLOADS]:
             self.touch(key)
+        self._wake.set()
 
     async def stop(self) -> None:
         if self._task is not None:

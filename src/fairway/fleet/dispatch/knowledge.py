@@ -30,6 +30,11 @@ class Knowledge:
         self._controllers: dict[str, str] = {}
         hub[CHECKS].on_change(lambda key, _before, _after: self._on_check(key))
 
+    def load(self) -> None:
+        """Take in what was known before anybody listened."""
+        for key in self.hub[CHECKS]:
+            self._on_check(key)
+
     def _on_check(self, key: str) -> None:
         check = self.hub[CHECKS].get(key)
         name = key.partition("/")[2]
