@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks.result import Result
+from benchmarks.result import Result, Skipped
 
 BUSY = 0.9
 
@@ -135,7 +135,11 @@ def main() -> None:
         start = time.perf_counter()
         console.print(f"\n[bold]{question}[/bold]")
         gc.collect()
-        results = answers[name] = run(arguments.quick)
+        try:
+            results = answers[name] = run(arguments.quick)
+        except Skipped as why:
+            console.print(Text(f"  skipped: {why}", "yellow"))
+            continue
         console.print(table(results))
         console.print(f"  [dim]{time.perf_counter() - start:.0f} s[/dim]")
         for note in dict.fromkeys(f"{result.name}: {result.note}" for result in results if result.note):

@@ -47,8 +47,8 @@ def run(quick: bool) -> list[Result]:
     count = 200 if quick else 2_000
     rounds = Rounds(
         {
-            SPAWN: lambda: _spawned_per_second(count),
-            SHIM: lambda: _shims_per_second(count),
+            SPAWN: lambda: spawned_per_second(count),
+            SHIM: lambda: shims_per_second(count),
             ENGINE: lambda: stores.run(lambda: _runs_per_second(count)),
             FIRST: lambda: stores.run(lambda: _ms_to_running(10 if quick else 50)),
         },
@@ -64,7 +64,7 @@ def run(quick: bool) -> list[Result]:
     ]
 
 
-class _Watch:
+class Watch:
     """Clock, and the processor time of all that took part: ourselves, those we waited for, the zygote and those it waited for."""
 
     def __init__(self, zygote: int = 0) -> None:
@@ -90,8 +90,8 @@ def _cpu_of_s(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def _spawned_per_second(count: int) -> Sample:
-    watch, running = _Watch(), 0
+def spawned_per_second(count: int) -> Sample:
+    watch, running = Watch(), 0
     for _ in range(count):
         if running == IN_FLIGHT:
             os.wait()
@@ -104,13 +104,13 @@ def _spawned_per_second(count: int) -> Sample:
     return watch.per_second(count)
 
 
-def _shims_per_second(count: int) -> Sample:
+def shims_per_second(count: int) -> Sample:
     with probes.folder() as folder:
         for number in range(count):
             (folder / str(number)).mkdir()
             (folder / str(number) / "spec").write_text(json.dumps({"id": str(number), "argv": ["/bin/true"]}))
         command = [sys.executable, "-I", "-S", "-c", BARE_SHIM, str(SOURCE), str(folder), str(count), str(IN_FLIGHT)]
-        watch = _Watch()
+        watch = Watch()
         subprocess.run(command, check=True)
         sample = watch.per_second(count)
         ended = sum((folder / str(number) / "status").exists() for number in range(count))
@@ -123,7 +123,7 @@ async def _runs_per_second(count: int) -> Sample:
         async with ProcessEngine(folder) as engine:
             await engine.ready()
             room = asyncio.Semaphore(IN_FLIGHT)
-            watch = _Watch(engine.zygote_pid)
+            watch = Watch(engine.zygote_pid)
 
             async def ask(number: int) -> None:
                 await engine.start(RunSpec(f"run-{number}", ("/bin/true",)))
@@ -152,7 +152,7 @@ async def _ms_to_running(count: int) -> float:
         async with ProcessEngine(folder) as engine:
             await engine.ready()
             heard = engine.watch()
-            waits = []
+            waits: list[float] = []
             for number in range(count):
                 start = time.perf_counter()
                 await engine.start(RunSpec(f"run-{number}", ("/bin/sleep", "0.02")))

@@ -12,6 +12,10 @@ import msgspec
 AimFor = Literal["value", "ratio", "cpu_ratio"]
 
 
+class Skipped(Exception):
+    """A question cannot be asked here; the message says what is missing."""
+
+
 class Result(msgspec.Struct, kw_only=True):
     """One number, beside the number of a probe that was measured in the same rounds."""
 

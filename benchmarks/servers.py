@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from fairway.cli import kubeconfig
 from fairway.runtime.datadir import DataDir
 
+CONTEXT = "fairway"
 _START_SECONDS_MAX = 60
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -30,11 +32,14 @@ class Server:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
 
 @contextmanager
-def node(folder: Path) -> Iterator[Server]:
-    with _process(["fairway.cli.node", "--data", str(folder), "--no-tls"]) as server:
-        token = kubeconfig.access(DataDir.at(str(folder)), "fairway").token
+def node(folder: Path, *arguments: str) -> Iterator[Server]:
+    with _process(["fairway.cli.node", "--data", str(folder), "--no-tls", *arguments]) as server:
+        token = kubeconfig.access(DataDir.at(str(folder)), CONTEXT).token
         yield Server(server.port, server.pid, token)
 
 
