@@ -20,6 +20,7 @@ from fairway.control.resources import WORKLOADS
 from fairway.control.times import render_time
 from fairway.control.workloads import making
 from fairway.control.workloads.making import Priorities
+from fairway.control.workloads.running import RunningPods
 from fairway.core.model import SECOND, Time
 from fairway.kinds.kueue.constants import RESOURCE_IN_USE
 
@@ -48,8 +49,9 @@ class Look:
 
 
 class JobRules:
-    def __init__(self, config: Configuration, flavors: Table, priorities: Priorities) -> None:
+    def __init__(self, config: Configuration, flavors: Table, priorities: Priorities, running: RunningPods) -> None:
         self._config = config
+        self._running = running
         self._flavors = flavors
         self._priorities = priorities
         self._stopping: dict[str, str] = {}
@@ -143,7 +145,7 @@ class JobRules:
                 Write("update", WORKLOADS, {**workload, "spec": spec}, [look.note("Normal", "UpdatedWorkload", text)])
             ]
         stops = self._stop(look, workload, StopReason.NO_MATCHING_WORKLOAD, NO_MATCH, now)
-        if stops or adapter.active(job, now / SECOND):
+        if stops or self._runs(look, workload, now):
             return stops
         note = look.note("Normal", "DeletedWorkload", f"Deleted not matching Workload: {name}")
         return [Write("delete", WORKLOADS, workload, [note])]
@@ -160,8 +162,10 @@ class JobRules:
         adapter, job = look.adapter, look.job
         if adapter.finished(job) is None and not job[0]["metadata"].get("deletionTimestamp"):
             stops = self._stop(look, workload, StopReason.WORKLOAD_DELETED, DELETED, now)
-            if stops or adapter.active(job, now / SECOND):
+            if stops or self._runs(look, workload, now):
                 return stops
+        elif self._running.any_of(workload, now):
+            return []
         freed = without_finalizer(workload)
         return _changes(adapter.finalize(job)) + ([Write("update", WORKLOADS, freed)] if freed is not None else [])
 
@@ -224,7 +228,7 @@ class JobRules:
         evicted = find_condition(workload, "Evicted") or {}
         text = str(evicted.get("message", ""))
         stops = self._stop(look, workload, StopReason.WORKLOAD_EVICTED, text, now)
-        if stops or look.adapter.active(look.job, now / SECOND) or not (workload.get("status") or {}).get("admission"):
+        if stops or self._runs(look, workload, now) or not (workload.get("status") or {}).get("admission"):
             return stops
         changed = with_own_status(workload)
         release(changed, now, self._config.observable)
@@ -263,6 +267,10 @@ class JobRules:
             if seconds is not None:
                 spec["maximumExecutionTimeSeconds"] = seconds
         return {**workload, "spec": spec} if spec != workload["spec"] else None
+
+    def _runs(self, look: Look, workload: Json, now: Time) -> bool:
+        """Whether anything of it still uses its quota: a Job that is suspended counts its pods out before they have ended."""
+        return look.adapter.active(look.job, now / SECOND) or self._running.any_of(workload, now)
 
     # --- start and stop ---------------------------------------------------------------------------------------------
 
