@@ -104,6 +104,7 @@ def test_a_workload_deleted_under_a_running_job_goes_once_its_pods_have_ended() 
             await running(here, "first")
             before = (await here.workload_of("first"))["metadata"]
             await here.client.delete(WORKLOADS, before["name"], "default")
+            await here.settle()
             await here.play_jobs()
             assert (await here.workload_of("first"))["metadata"]["uid"] == before["uid"]
             await here.client.delete(PODS, "first-0", "default")
