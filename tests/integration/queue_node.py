@@ -126,7 +126,7 @@ class _Life:
         await self._node.start()
         for resource, body in (*self._work.setup, *self._work.low):
             await self._submit(resource, body)
-        while not any(map(self._work.ran, LOW)):  # noqa: ASYNC110 - told by files that others write
+        while not all(map(self._work.ran, LOW)):  # noqa: ASYNC110 - told by files that others write
             await asyncio.sleep(_LOOK_S)
         for resource, body in self._work.high:
             if body["metadata"]["name"] != "doomed" or not self._work.ran("doomed"):
