@@ -15,6 +15,7 @@ MANAGED = _PREFIX + "managed"
 MIN_PARALLELISM = _PREFIX + "job-min-parallelism"
 COMPLETIONS_EQUAL_PARALLELISM = _PREFIX + "job-completions-equal-parallelism"
 STOPPING = _PREFIX + "stopping"
+WORKLOAD = _PREFIX + "workload"
 
 ADMISSION_GATE = _PREFIX + "admission"
 TOPOLOGY_GATE = _PREFIX + "topology"

@@ -23,6 +23,8 @@ _STOPPED = {"LocalQueueStopped": "The LocalQueue is stopped", "ClusterQueueStopp
 _NOT_READY = "Not all pods are ready or succeeded"
 _RECOVERING = "At least one pod has failed, waiting for recovery"
 _READY = "All pods reached readiness and the workload is running"
+_ASK_AGAIN = 30 * SECOND
+"""What keeps a workload that must go tells when it ends; unless it never does."""
 
 
 class Said(NamedTuple):
@@ -54,7 +56,7 @@ class World(Protocol):
 
     def is_terminating(self, queue: str) -> bool: ...
 
-    def has_job(self, workload: Json) -> bool:
+    def has_job(self, workload: Json, now: Time) -> bool:
         """Whether something runs on behalf of the Workload, or may yet."""
         ...
 
@@ -67,7 +69,9 @@ class Lifecycle:
     def look(self, stored: Json, now: Time) -> Verdict:
         verdict = Verdict()
         if (stored.get("metadata") or {}).get("deletionTimestamp"):
-            if not self._world.has_job(stored):
+            if self._world.has_job(stored, now):
+                verdict.due = now + _ASK_AGAIN
+            else:
                 verdict.spec = without_finalizer(stored)
             return verdict
         if is_true(stored, "Finished"):
@@ -82,8 +86,11 @@ class Lifecycle:
             self._active(obj, verdict, now)
         else:
             self._inactive(obj, verdict, now)
-        if is_true(obj, "Evicted") and obj["status"].get("admission") and not self._world.has_job(obj):
-            release(obj, now, self._config.observable)
+        if is_true(obj, "Evicted") and obj["status"].get("admission"):
+            if self._world.has_job(obj, now):
+                verdict.due = now + _ASK_AGAIN
+            else:
+                release(obj, now, self._config.observable)
         if obj["status"] != (stored.get("status") or {}):
             begin_pods_ready(obj, self._config, now)
             verdict.status = obj

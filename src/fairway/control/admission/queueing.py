@@ -34,6 +34,7 @@ from fairway.control.resources import (
     LOCAL_QUEUES,
     NAMESPACES,
     POD_PRIORITY_CLASSES,
+    PODS,
     PRIORITY_CLASSES,
     TOPOLOGIES,
     WORKLOADS,
@@ -70,7 +71,7 @@ class Queueing:
         self._status_seconds = status_seconds
         enabled = [adapter for adapter in adapters if adapter.framework in self.config.integrations.frameworks]
         classes = (PRIORITY_CLASSES, POD_PRIORITY_CLASSES)
-        kinds = [adapter.resource for adapter in enabled]
+        kinds = list(dict.fromkeys([*(adapter.resource for adapter in enabled), PODS]))
         self.mirror = Mirror(client, [*_QUEUES_FIRST, *classes, *kinds, WORKLOADS], ids.uniform)
         self.recorder = Recorder(client, clock)
         self.observer = Observer(self.config, self.mirror, self.now)
@@ -194,7 +195,9 @@ class Queueing:
             self._sample_at = now + self._sampling
             self.observer.tenants_touched.update(dict.fromkeys(self.observer.state.lines.tenants))
         while self._due and self._due[0][0] <= now:
-            self._look_again(heapq.heappop(self._due)[1])
+            key = heapq.heappop(self._due)[1]
+            self._look_again(key)
+            self.jobs.look_at(key)
 
     def _look_again(self, key: str) -> None:
         if key in self.mirror[WORKLOADS]:

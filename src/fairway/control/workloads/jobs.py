@@ -13,10 +13,11 @@ from fairway.control.adapters import JobAdapter, Json
 from fairway.control.apply import Write
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror, Table
-from fairway.control.resources import FLAVORS, NAMESPACES, POD_PRIORITY_CLASSES, PRIORITY_CLASSES, WORKLOADS
+from fairway.control.resources import FLAVORS, NAMESPACES, POD_PRIORITY_CLASSES, PODS, PRIORITY_CLASSES, WORKLOADS
 from fairway.control.workloads.making import Priorities
 from fairway.control.workloads.managed import Managed
 from fairway.control.workloads.reconcile import JobRules, Look
+from fairway.control.workloads.running import RunningPods
 from fairway.core.model import Time
 
 LOOKS_MAX = 2000
@@ -64,7 +65,8 @@ class Jobs:
         self._workloads = mirror[WORKLOADS]
         self._managed = Managed(config, adapters, self._namespace_labels)
         priorities = Priorities(mirror[PRIORITY_CLASSES], mirror[POD_PRIORITY_CLASSES])
-        self._rules = JobRules(config, mirror[FLAVORS], priorities)
+        self._running = RunningPods(mirror[PODS], self._on_pods_ended)
+        self._rules = JobRules(config, mirror[FLAVORS], priorities, self._running)
         self._dirty: dict[JobKey, None] = {}
         self._members: dict[JobKey, dict[str, None]] = {}
         self._by_owner: dict[str, dict[str, None]] = {}
@@ -95,8 +97,8 @@ class Jobs:
                 writes.append(write)
         return writes
 
-    def has_job(self, workload: Json) -> bool:
-        """Whether an owner of the Workload is there, and not on its way out."""
+    def has_job(self, workload: Json, now: Time) -> bool:
+        """Whether an owner of the Workload is there, and not on its way out; or pods that it left behind still run."""
         for owner in workload["metadata"].get("ownerReferences") or ():
             index = self._kinds.get((owner["apiVersion"], owner["kind"]))
             if index is None:
@@ -105,7 +107,7 @@ class Jobs:
             item = self._table(index).item(key)
             if item is not None and item.meta.uid == owner["uid"] and not item.meta.deletion_timestamp:
                 return True
-        return False
+        return self._running.any_of(workload, now)
 
     def job_of(self, workload: Json) -> tuple[JobAdapter, Json] | None:
         for owner in workload["metadata"].get("ownerReferences") or ():
@@ -171,6 +173,17 @@ class Jobs:
             group = JobKey(index, namespace, name)
             if group in self._members:
                 self._dirty[group] = None
+
+    def _on_pods_ended(self, workload: str) -> None:
+        self.look_at(workload)
+        self._on_orphan(workload)
+
+    def look_at(self, workload: str) -> None:
+        """Whatever job a Workload is about."""
+        item = self._workloads.item(workload)
+        if item is not None:
+            for owner in _owned(item.value).metadata.owner_references:
+                self._mark(owner, workload.partition("/")[0])
 
     def _mark(self, owner: _Owner, namespace: str) -> None:
         index = self._kinds.get((owner.api_version, owner.kind))

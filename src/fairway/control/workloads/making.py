@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from fairway.control.adapters import Job, JobAdapter, Json, PodSet, PodSetInfo, original
+from fairway.control.adapters import Job, JobAdapter, Json, PodSet, PodSetInfo, names, original
 from fairway.control.mirror import Table
 from fairway.kinds.kueue.constants import POD_PRIORITY_CLASS, RESOURCE_IN_USE, WORKLOAD_PRIORITY_CLASS
 
@@ -167,7 +167,7 @@ def infos(workload: Json, flavors: Table, labels_for_pods: bool = True) -> list[
                 PREFIX + "cluster-queue-name": queue,
                 PREFIX + "local-queue-name": workload["spec"].get("queueName", ""),
             }
-        annotations = {PREFIX + "workload": metadata["name"]}
+        annotations = {names.WORKLOAD: metadata["name"]}
         for update in _updates(status, name):
             labels |= update.get("labels") or {}
             annotations |= update.get("annotations") or {}

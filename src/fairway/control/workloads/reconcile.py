@@ -20,12 +20,15 @@ from fairway.control.resources import WORKLOADS
 from fairway.control.times import render_time
 from fairway.control.workloads import making
 from fairway.control.workloads.making import Priorities
+from fairway.control.workloads.running import RunningPods
 from fairway.core.model import SECOND, Time
 from fairway.kinds.kueue.constants import RESOURCE_IN_USE
 
 NO_MATCH = "No matching Workload; restoring pod templates according to existing Workload"
 NOT_ADMITTED = "Not admitted by cluster queue"
 DELETED = "Workload is deleted"
+_REPLACED = "WaitingForReplacementPods"
+_PODS = "pod-kueue-controller"
 OUT_OF_SYNC = "The prebuilt workload is out of sync with its user job"
 
 
@@ -48,8 +51,9 @@ class Look:
 
 
 class JobRules:
-    def __init__(self, config: Configuration, flavors: Table, priorities: Priorities) -> None:
+    def __init__(self, config: Configuration, flavors: Table, priorities: Priorities, running: RunningPods) -> None:
         self._config = config
+        self._running = running
         self._flavors = flavors
         self._priorities = priorities
         self._stopping: dict[str, str] = {}
@@ -72,7 +76,9 @@ class JobRules:
             return _changes(adapter.finalize(job))
         if done is not None:
             return self._finish(look, workload, done.reason, done.message, now)
-        if all(obj["metadata"].get("deletionTimestamp") for obj in job):
+        # An evicted group's pods were deleted by us, and stay to be replaced.
+        evicted = bool(adapter.group(job[0])) and workload is not None and is_true(workload, "Evicted")
+        if all(obj["metadata"].get("deletionTimestamp") for obj in job) and not evicted:
             return [] if adapter.active(job, now / SECOND) else _changes(adapter.finalize(job))
         if adapter.prebuilt_workload(job):
             if workload is None or not self._matches(look, workload):
@@ -143,7 +149,7 @@ class JobRules:
                 Write("update", WORKLOADS, {**workload, "spec": spec}, [look.note("Normal", "UpdatedWorkload", text)])
             ]
         stops = self._stop(look, workload, StopReason.NO_MATCHING_WORKLOAD, NO_MATCH, now)
-        if stops or adapter.active(job, now / SECOND):
+        if stops or self._runs(look, workload, now):
             return stops
         note = look.note("Normal", "DeletedWorkload", f"Deleted not matching Workload: {name}")
         return [Write("delete", WORKLOADS, workload, [note])]
@@ -160,8 +166,10 @@ class JobRules:
         adapter, job = look.adapter, look.job
         if adapter.finished(job) is None and not job[0]["metadata"].get("deletionTimestamp"):
             stops = self._stop(look, workload, StopReason.WORKLOAD_DELETED, DELETED, now)
-            if stops or adapter.active(job, now / SECOND):
+            if stops or self._runs(look, workload, now):
                 return stops
+        elif self._running.any_of(workload, now):
+            return []
         freed = without_finalizer(workload)
         return _changes(adapter.finalize(job)) + ([Write("update", WORKLOADS, freed)] if freed is not None else [])
 
@@ -181,14 +189,15 @@ class JobRules:
         adapter, job = look.adapter, look.job
         extra = [each for each in look.workloads if each["metadata"]["uid"] != workload["metadata"]["uid"]]
         writes = [Write("delete", WORKLOADS, each) for each in extra if not each["metadata"].get("deletionTimestamp")]
+        if adapter.group(job[0]):
+            # Before an evicted group is put back: it must not be considered again while pods of it are missing.
+            writes += self._tidied(look, workload, now)
+            if writes:
+                return writes
         holds = bool((workload.get("status") or {}).get("admission"))
         if is_true(workload, "Evicted") and (holds or not adapter.is_suspended(job)):
             return writes + self._evicted(look, workload, now)
         self._stopping.pop(look.key, None)
-        if adapter.group(job[0]):
-            writes += self._tidied(look, workload, now)
-            if writes:
-                return writes
         changed = self._synced_status(look, workload, now)
         if changed is not None:
             return [*writes, Write("updateStatus", WORKLOADS, changed)]
@@ -202,29 +211,30 @@ class JobRules:
         return [*writes, Write("update", WORKLOADS, spec)] if spec is not None else writes
 
     def _tidied(self, look: Look, workload: Json, now: Time) -> list[Write]:
-        """A group's pods come and go: new ones own the workload too, surplus ones leave, missing ones are waited for."""
+        """A group's pods come and go: surplus ones leave, new ones own the workload too, missing ones are waited for."""
+        counts = {each["name"]: int(each.get("count", 1)) for each in workload["spec"].get("podSets") or ()}
+        leave = look.adapter.tidy(look.job, counts)
+        if leave:
+            return [Write(change.verb, change.resource, change.body, _leaving(change)) for change in leave]
         known = {owner["uid"] for owner in workload["metadata"].get("ownerReferences") or ()}
         new = [owner for owner in making.owners(look.adapter, look.job) if owner["uid"] not in known]
         if new:
             metadata = dict(workload["metadata"])
             metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), *new]
-            return [Write("update", WORKLOADS, {**workload, "metadata": metadata})]
-        counts = {each["name"]: int(each.get("count", 1)) for each in workload["spec"].get("podSets") or ()}
-        surplus = _changes(look.adapter.tidy(look.job, counts))
-        missing = look.adapter.missing(look.job, counts)
-        waits = is_true(workload, "WaitingForReplacementPods")
-        if surplus or waits == (missing > 0 and not is_true(workload, "Admitted")):
-            return surplus
+            note = Note(workload, "Normal", "OwnerReferencesAdded", f"Added {len(new)} owner reference(s)", _PODS)
+            return [Write("update", WORKLOADS, {**workload, "metadata": metadata}, [note])]
+        said = _replacing(workload, look.adapter.missing(look.job, counts))
+        if said is None:
+            return []
         changed = with_own_status(workload)
-        said = ("False", "PodsReady", "All pods of the group are there") if waits else _replacing(missing)
-        set_condition(changed, "WaitingForReplacementPods", *said, render_time(now), generation(workload))
+        set_condition(changed, _REPLACED, *said, render_time(now), generation(workload))
         return [Write("updateStatus", WORKLOADS, changed)]
 
     def _evicted(self, look: Look, workload: Json, now: Time) -> list[Write]:
         evicted = find_condition(workload, "Evicted") or {}
         text = str(evicted.get("message", ""))
         stops = self._stop(look, workload, StopReason.WORKLOAD_EVICTED, text, now)
-        if stops or look.adapter.active(look.job, now / SECOND) or not (workload.get("status") or {}).get("admission"):
+        if stops or self._runs(look, workload, now) or not (workload.get("status") or {}).get("admission"):
             return stops
         changed = with_own_status(workload)
         release(changed, now, self._config.observable)
@@ -264,6 +274,10 @@ class JobRules:
                 spec["maximumExecutionTimeSeconds"] = seconds
         return {**workload, "spec": spec} if spec != workload["spec"] else None
 
+    def _runs(self, look: Look, workload: Json, now: Time) -> bool:
+        """Whether anything of it still uses its quota: a Job that is suspended counts its pods out before they have ended."""
+        return look.adapter.active(look.job, now / SECOND) or self._running.any_of(workload, now)
+
     # --- start and stop ---------------------------------------------------------------------------------------------
 
     def _start(self, look: Look, workload: Json, now: Time) -> list[Write]:
@@ -290,8 +304,28 @@ class JobRules:
         return writes
 
 
-def _replacing(missing: int) -> tuple[str, str, str]:
-    return "True", "PodsMissing", f"{missing} pod(s) of the group have to be replaced"
+def _replacing(workload: Json, missing: int) -> tuple[str, str, str] | None:
+    """What the condition about missing pods should say; None if it says so already, or never had to."""
+    known, evicted = find_condition(workload, _REPLACED), find_condition(workload, "Evicted")
+    if missing and evicted is not None and evicted.get("status") == "True":
+        wanted = "True", str(evicted.get("reason", "")), str(evicted.get("message", ""))
+    elif missing:
+        if is_true(workload, _REPLACED):
+            return None
+        wanted = "True", "PodsFailed", "Some Failed pods need replacement"
+    elif known is None:
+        return None
+    else:
+        wanted = "False", "PodsReady", "No pods need replacement"
+    if known is not None and (known.get("status"), known.get("reason"), known.get("message")) == wanted:
+        return None
+    return wanted
+
+
+def _leaving(change: Change) -> list[Note]:
+    if change.verb != "delete":
+        return []
+    return [Note(change.body, "Normal", "ExcessPodDeleted", "Excess pod deleted", _PODS)]
 
 
 def _changes(changes: Sequence[Change]) -> list[Write]:
