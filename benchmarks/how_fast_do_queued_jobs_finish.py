@@ -20,6 +20,7 @@ from fairway.api.errors import ApiError
 from fairway.api.local import LocalClient
 from fairway.control.pods.machine import Declared
 from fairway.node import Node
+from fairway.runtime.memory import keep_what_is_loaded
 from fairway.sdk.request import JobRequest, job_object
 
 JOBS = Resource("batch", "v1", "jobs")
@@ -79,6 +80,7 @@ class Cluster:
 
     async def __aenter__(self) -> LocalClient:
         await self._node.start()
+        keep_what_is_loaded()
         return LocalClient(self._node.spaces[0], "benchmark")
 
     async def __aexit__(self, *_: object) -> None:

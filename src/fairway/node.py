@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -25,9 +24,9 @@ from fairway.control.jobs.controller import Jobs
 from fairway.control.jobsets.controller import JobSets
 from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
+from fairway.control.pods.place import Place, this_machine
 from fairway.control.workloads.hook import JobHook
 from fairway.kinds.builtin import KINDS
-from fairway.runtime import machine
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
 from fairway.runtime.ids import Ids, SystemIds
@@ -61,12 +60,17 @@ class Node:
         machine: Declared | None = None,
         config: Configuration | None = None,
         with_default_queue: bool = True,
+        place: Place | None = None,
+        store: Callable[[str], Store] | None = None,
     ) -> None:
-        """machine: what the first space has to run things on, which makes it a cluster; without it nothing runs anywhere."""
+        """machine: what the first space has to run things on, which makes it a cluster; without it nothing runs anywhere.
+
+        place and store: where it runs them and where it keeps a space's objects, if not on this machine and in the folder."""
         self._data = data
+        self._place = place
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
-        self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
+        self.spaces = [Space(name, (store or self._store)(name), KINDS, self._clock, self._ids) for name in names]
         self._config = config or Configuration()
         self._with_default_queue = with_default_queue
         self.queueing: dict[str, Queueing] = {}
@@ -94,10 +98,6 @@ class Node:
             queueing = self.queueing[space.name]
             served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views))
         _warm_up(self.spaces[0])
-        # What was loaded stays: the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 50)
         app = App(served)
         app.ready = True
         return app
@@ -123,7 +123,8 @@ class Node:
         if self._machine is None or self._data is None or space is not self.spaces[0]:
             return None
         folder = self._data / "spaces" / space.name
-        cluster = Cluster(lambda name: LocalClient(space, name), folder, self._machine, self._clock, self._ids)
+        place = self._place = self._place or this_machine()
+        cluster = Cluster(lambda name: LocalClient(space, name), folder, self._machine, place, self._clock, self._ids)
         await cluster.open()
         jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
         sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
@@ -136,7 +137,8 @@ class Node:
         """What the space's default queue may give out: what its machine has, if it has one."""
         if self._machine is None or self._data is None or space is not self.spaces[0]:
             return None
-        found = self._machine.capacity(machine.look())
+        place = self._place = self._place or this_machine()
+        found = self._machine.capacity(place.machine)
         return {name: amount for name, amount in found.items() if name != "pods"}
 
     async def _queue(self, space: Space) -> Queueing:

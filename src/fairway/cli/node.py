@@ -29,6 +29,7 @@ from fairway.runtime import certificates
 from fairway.runtime import sockets as listening
 from fairway.runtime.certificates import Certificates
 from fairway.runtime.datadir import DataDir
+from fairway.runtime.memory import keep_what_is_loaded
 from fairway.runtime.status import Fatal, Problem, Progress, Ready, Reporter, SpaceInfo
 from fairway.store.log import StoreError
 
@@ -71,6 +72,7 @@ async def serve(config: NodeConfig, sockets: Sequence[socket.socket], ready: Rea
     )
     try:
         app = await node.start()
+        keep_what_is_loaded()
         infos = await _write_kubeconfig(config, node, tls.authority_pem if tls else b"")
         await serving.serve(
             cast("ASGI3Application", app),

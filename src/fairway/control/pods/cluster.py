@@ -11,10 +11,9 @@ from fairway.control.events import Recorder
 from fairway.control.pods.binder import Binder
 from fairway.control.pods.folders import Folders
 from fairway.control.pods.machine import Declared, MachineNode
+from fairway.control.pods.place import Place
 from fairway.control.pods.preparing import Preparer
 from fairway.control.pods.runner import Runner
-from fairway.engines.process import ProcessEngine
-from fairway.runtime import machine
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
 
@@ -25,23 +24,23 @@ class Cluster:
     """`open` before `start`: then the node object is there and the engine knows what runs."""
 
     def __init__(
-        self, client: Callable[[str], Client], folder: Path, declared: Declared, clock: Clock, ids: Ids
+        self, client: Callable[[str], Client], folder: Path, declared: Declared, place: Place, clock: Clock, ids: Ids
     ) -> None:
         """client: one for each name under which something is written."""
         self._clock = clock
         self._ids = ids
         self._folder = folder
         self._client = client
-        self._machine = machine.look()
-        self.engine = ProcessEngine(folder / "engine")
+        self._place = place
+        self.engine = place.engine(folder / "engine")
         self.recorder = Recorder(client("kubelet"), clock)
         self.node = MachineNode(
             client("kubelet"),
             clock,
-            self._machine,
+            place.machine,
             declared,
             engine=ENGINE,
-            usage=machine.usage,
+            usage=place.usage,
             sleep=asyncio.sleep,
         )
         self.binder = Binder(client("kube-scheduler"), self.recorder, clock, sleep=asyncio.sleep, uniform=ids.uniform)
@@ -51,7 +50,7 @@ class Cluster:
         await self.engine.open()
         await self.node.register()
         client = self._client("kubelet")
-        preparer = Preparer(client, Folders(self._folder / "pods"), machine.variables(), self.node.capacity)
+        preparer = Preparer(client, Folders(self._folder / "pods"), self._place.variables, self.node.capacity)
         self.runner = Runner(
             client,
             self.engine,
@@ -59,7 +58,7 @@ class Cluster:
             preparer,
             self.recorder,
             self._clock,
-            address=self._machine.address,
+            address=self._place.machine.address,
             sleep=asyncio.sleep,
             uniform=self._ids.uniform,
         )
