@@ -13,6 +13,8 @@ from pathlib import Path
 
 from fairway.engines.machine import BOOT_ID, boot_clock
 
+EXPIRED = "LeaseExpired"
+"""The reason of a run that was ended, or not begun, because its lease had run out."""
 GRACE_S = 5.0
 """From the end of a lease to SIGKILL, where the lease does not say."""
 

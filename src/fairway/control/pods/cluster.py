@@ -11,7 +11,7 @@ from fairway.control.events import Recorder
 from fairway.control.pods.binder import Binder
 from fairway.control.pods.folders import Folders
 from fairway.control.pods.machine import Declared, MachineNode
-from fairway.control.pods.preparing import Preparer
+from fairway.control.pods.preparing import Grants, Preparer
 from fairway.control.pods.runner import Runner
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import machine
@@ -25,9 +25,16 @@ class Cluster:
     """`open` before `start`: then the node object is there and the engine knows what runs."""
 
     def __init__(
-        self, client: Callable[[str], Client], folder: Path, declared: Declared, clock: Clock, ids: Ids
+        self,
+        client: Callable[[str], Client],
+        folder: Path,
+        declared: Declared,
+        clock: Clock,
+        ids: Ids,
+        grants: Grants | None = None,
     ) -> None:
-        """client: one for each name under which something is written."""
+        """client: one for each name under which something is written. grants: what lets pods run under leases."""
+        self._grants = grants
         self._clock = clock
         self._ids = ids
         self._folder = folder
@@ -51,7 +58,9 @@ class Cluster:
         await self.engine.open()
         await self.node.register()
         client = self._client("kubelet")
-        preparer = Preparer(client, Folders(self._folder / "pods"), machine.variables(), self.node.capacity)
+        preparer = Preparer(
+            client, Folders(self._folder / "pods"), machine.variables(), self.node.capacity, self._grants
+        )
         self.runner = Runner(
             client,
             self.engine,
