@@ -51,7 +51,7 @@ class Grants:
             if error.code != 404:
                 raise
             workload = None
-        if workload is None or workload["metadata"]["uid"] != notes.get(names.WORKLOAD_UID):
+        if workload is None or workload["metadata"]["uid"] != notes.get(names.ADMITTED_AS):
             return f"the workload {name} that it was admitted with is gone"
         active = workload["spec"].get("active", True) is not False and not workload["metadata"].get("deletionTimestamp")
         if not active or is_true(workload, "Evicted") or not is_true(workload, "Admitted"):

@@ -21,7 +21,7 @@ RENEW_AGAIN = "fairway.dev/renew-again"
 """On a Lease, by the cluster: the write did not make the lease valid; with the stamp that it brought, the next one will."""
 LEASE = "fairway.dev/lease"
 """On a pod: the origin whose lease it runs under."""
-WORKLOAD_UID = "fairway.dev/workload-uid"
+ADMITTED_AS = "fairway.dev/admitted-as"
 """On a pod that runs under a lease: the very Workload that it was admitted with."""
 WORKLOAD = "kueue.x-k8s.io/workload"
 LEASE_EXPIRED = EXPIRED

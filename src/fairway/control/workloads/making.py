@@ -182,7 +182,7 @@ def infos(workload: Json, flavors: Table, labels_for_pods: bool = True) -> list[
 def _leased(workload: Json) -> dict[str, str]:
     """The pods of what a hub sent run only while the hub renews its lease."""
     origin, _epoch = fencing.marks(workload)
-    return {fencing.LEASE: origin, fencing.WORKLOAD_UID: workload["metadata"]["uid"]} if origin else {}
+    return {fencing.LEASE: origin, fencing.ADMITTED_AS: workload["metadata"]["uid"]} if origin else {}
 
 
 def _updates(status: Json, name: str) -> list[Json]:
