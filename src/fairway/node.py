@@ -19,6 +19,8 @@ from fairway.control import default_queue
 from fairway.control.adapters import ADAPTERS
 from fairway.control.admission.queueing import Queueing
 from fairway.control.configuration import Configuration
+from fairway.control.fencing.fencing import Fencing
+from fairway.control.fencing.files import FolderOfLeases
 from fairway.control.in_use import InUse
 from fairway.control.jobs.controller import Jobs
 from fairway.control.jobsets.controller import JobSets
@@ -124,11 +126,16 @@ class Node:
             return None
         folder = self._data / "spaces" / space.name
         place = self._place = self._place or this_machine()
-        cluster = Cluster(lambda name: LocalClient(space, name), folder, self._machine, place, self._clock, self._ids)
+        leases = FolderOfLeases(folder / "leases", ThreadDisk(f"leases-{space.name}"))
+        fencing = Fencing(space, LocalClient(space, "fairway-fencing"), leases, self._clock)
+        space.objects.hooks += fencing.hooks
+        cluster = Cluster(
+            lambda name: LocalClient(space, name), folder, self._machine, place, self._clock, self._ids, fencing
+        )
         await cluster.open()
         jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
         sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
-        for keeper in (sets, jobs, cluster):
+        for keeper in (fencing, sets, jobs, cluster):
             keeper.start()
             self._keepers.append(keeper)
         return cluster

@@ -15,6 +15,7 @@ from tests.integration.support import asynchronous
 
 from fairway.engines import lease
 from fairway.engines.engine import Limits, Mount, RunSpec, RunState
+from fairway.engines.machine import boot_clock
 from fairway.engines.process import ProcessEngine
 from fairway.engines.runs import BadRun
 
@@ -365,6 +366,38 @@ async def test_a_run_goes_on_while_its_lease_is_renewed_and_ends_when_it_is_not(
         assert (await engine.status("held")).state is RunState.RUNNING
         [status] = await final(engine, "held")
         assert (status.state, status.exit_code, status.reason) == (RunState.EXITED, 143, "LeaseExpired")
+
+
+@asynchronous
+async def test_a_run_never_goes_on_in_a_later_term_of_its_lease(tmp_path: Path) -> None:
+    paper = tmp_path / "lease"
+    begun = boot_clock()
+    async with engine_in(tmp_path / "engine") as engine:
+        lease.write(paper, lease.Lease(begun, begun + 3.0))
+        script = f"trap 'exit 0' TERM; touch {tmp_path}/up; while :; do sleep 0.01; done"
+        await engine.start(shell("held", script, lease=str(paper), lease_since=begun))
+        await seen(tmp_path / "up")
+        lease.write(paper, lease.Lease(begun + 5.0, begun + 1000.0))
+        [status] = await final(engine, "held")
+        # It ended in good order when it was told to, which is no success.
+        assert (status.state, status.exit_code, status.reason) == (RunState.EXITED, 143, "LeaseExpired")
+        await engine.start(shell("late", "exit 0", lease=str(paper), lease_since=begun))
+        await engine.start(shell("new", "exit 0", lease=str(paper), lease_since=begun + 5.0))
+        late, new = await final(engine, "late", "new")
+        assert (late.state, late.reason) == (RunState.FAILED, "LeaseExpired")
+        assert (new.state, new.exit_code) == (RunState.EXITED, 0)
+
+
+@asynchronous
+async def test_a_lease_says_how_long_its_runs_may_take_to_end(tmp_path: Path) -> None:
+    paper = tmp_path / "lease"
+    begun = boot_clock()
+    lease.write(paper, lease.Lease(begun, begun + 1.0, grace_s=0.0))
+    assert lease.read(paper) == lease.Lease(begun, begun + 1.0, 0.0)
+    async with engine_in(tmp_path / "engine") as engine:
+        await engine.start(shell("deaf", "trap '' TERM; while :; do sleep 0.01; done", lease=str(paper)))
+        [status] = await final(engine, "deaf")
+        assert (status.exit_code, status.reason) == (137, "LeaseExpired")
 
 
 @asynchronous

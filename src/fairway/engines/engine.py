@@ -59,6 +59,8 @@ class RunSpec:
     mounts: tuple[Mount, ...] = ()
     lease: str = ""
     """A file that must be renewed while the run goes on; empty: none. The shim ends the run when it is out of date."""
+    lease_since: float = 0.0
+    """The term of the lease that the run was granted in (see fairway.engines.lease): it never runs in a later one. 0: in any."""
 
 
 @dataclass(frozen=True, slots=True)

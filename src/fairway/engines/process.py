@@ -238,6 +238,7 @@ class ProcessEngine:
             "cwd": run.cwd,
             "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
             "lease": os.path.abspath(run.lease) if run.lease else "",
+            "lease_since": run.lease_since,
             "notify": str(self.folder / _SOCKET),
             "log_bytes": run.limits.log_bytes,
             "memory_bytes": run.limits.memory_bytes,

@@ -82,6 +82,7 @@ class Shim:
         self._started_at = 0.0
         self._started_tick = boot_clock()
         self._lease_until: float | None = None
+        self._lease_grace_s = LEASE_GRACE_S
         self._cause = ""
         self._killed = False
 
@@ -141,10 +142,14 @@ class Shim:
                 raise CannotStart(128 + signal.SIGKILL, "LeaseExpired", "the lease had run out before it started")
 
     def _read_lease(self) -> float | None:
-        """Until when, on this boot's clock. A lease of another boot says nothing about this one."""
+        """Until when, on this boot's clock. A lease of another boot, or of a term after the run's own, says nothing about it."""
         try:
             lease = json.loads(read_small(str(self._spec["lease"])))
-            return float(lease["until"]) if lease["boot"] == BOOT_ID else None
+            term = self._spec.get("lease_since")
+            if lease["boot"] != BOOT_ID or (term and lease.get("since") != term):
+                return None
+            self._lease_grace_s = float(lease.get("grace", LEASE_GRACE_S))
+            return float(lease["until"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -258,9 +263,10 @@ class Shim:
         if renewed is not None and renewed > boot_clock():
             self._lease_until = renewed
             return
-        self._lease_until = None
+        # From its end, not from when it was noticed: whoever waits to start the work elsewhere counts from there.
+        end, self._lease_until = self._lease_until + self._lease_grace_s, None
         self._cause = "LeaseExpired"
-        self._stop(boot_clock() + LEASE_GRACE_S, self._cause)
+        self._stop(end, self._cause)
 
     def _reap(self) -> None:
         """The payload, and what it left behind: as the subreaper we are the parent of every orphan below us."""
@@ -321,6 +327,8 @@ class Shim:
             reason, message = "OOMKilled", "used more memory than its limit"
         elif self._cause == "LeaseExpired":
             reason, message = "LeaseExpired", "the lease on this run was not renewed in time"
+            # Told to stop, it may have ended in good order: that is no success, and is repeated elsewhere.
+            exit_code = exit_code or 128 + signal.SIGTERM
         elif self._cause:
             message = self._cause + (", killed when its grace was over" if self._killed else "")
         children = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -21,6 +21,7 @@ from fairway.control.adapters.roles import role, role_hash
 from fairway.control.adapters.suspendable import dispatched
 from fairway.control.times import parse_time
 from fairway.core.model import SECOND
+from fairway.engines import lease
 
 MAIN = "main"
 TERMINATION_TARGET = "TerminationTarget"
@@ -117,6 +118,8 @@ class PodKind:
         return len(job) >= wanted and all(_ready(pod) for pod in job)
 
     def finished(self, job: Job) -> Finished | None:
+        if any(_expired(pod) for pod in job):
+            return None  # it is about to be evicted
         if not self.group(job[0]):
             return _ended(job[0])
         if _serving(job[0]):
@@ -272,6 +275,12 @@ def _ended(pod: Json) -> Finished | None:
         return None
     success = _phase(pod) == "Succeeded"
     return Finished("Succeeded" if success else "Failed", (pod.get("status") or {}).get("message", ""), success)
+
+
+def _expired(pod: Json) -> bool:
+    """Whether its lease was not renewed in time: no end of its own."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    return any(((one.get("state") or {}).get("terminated") or {}).get("reason") == lease.EXPIRED for one in statuses)
 
 
 def _gated(pod: Json) -> bool:

@@ -14,6 +14,7 @@ from fairway.control import render
 from fairway.control.adapters import Json
 from fairway.control.conditions import find_condition, is_true, set_condition, with_own_status
 from fairway.control.configuration import Configuration
+from fairway.control.fencing.names import LEASE_EXPIRED
 from fairway.control.times import parse_time, render_time
 from fairway.core.model import SECOND, Queue, StopPolicy, TenantQueue, Time
 from fairway.kinds.kueue.constants import RESOURCE_IN_USE
@@ -104,7 +105,7 @@ class Lifecycle:
         known = (
             evicted is not None
             and evicted.get("status") == "True"
-            and str(evicted.get("reason", "")).startswith("Deactivated")
+            and str(evicted.get("reason", "")).startswith(("Deactivated", LEASE_EXPIRED))
         )
         if not known:
             cause = str(target.get("reason", "")) if target is not None else ""

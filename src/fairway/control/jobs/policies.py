@@ -29,6 +29,7 @@ class Match(NamedTuple):
 
 
 UNMATCHED = Match()
+DISRUPTED = Match("Ignore")
 
 
 def replaces_only_failed(job: Job) -> bool:
@@ -43,7 +44,9 @@ def pod_failed(job: Job, pod: PodView) -> bool:
 
 
 def match_failure(job: Job, pod: PodView) -> Match:
-    """The first rule of the pod failure policy that fits a failed pod."""
+    """The first rule of the pod failure policy that fits a failed pod. One that lost its lease is ignored, whatever the rules say."""
+    if pod.expired:
+        return DISRUPTED
     policy = job.spec.pod_failure_policy
     if policy is UNSET:
         return UNMATCHED

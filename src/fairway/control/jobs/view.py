@@ -8,6 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from fairway.api.client import Item
+from fairway.control.fencing.names import LEASE_EXPIRED
 from fairway.control.times import parse_time
 from fairway.core.model import SECOND
 
@@ -40,6 +41,8 @@ class PodView:
     exits: tuple[tuple[str, int], ...] = ()
     """Containers that ended badly, with their exit codes; init containers last."""
     conditions: tuple[tuple[str, str], ...] = ()
+    expired: bool = False
+    """Ended because the lease that it ran under was not renewed: no failure of its own."""
 
     @property
     def terminal(self) -> bool:
@@ -76,6 +79,7 @@ class _Meta(msgspec.Struct, rename="camel", gc=False):
 
 class _Terminated(msgspec.Struct, rename="camel", gc=False):
     exit_code: int = 0
+    reason: str = ""
     finished_at: str | None = None
 
 
@@ -163,6 +167,9 @@ def view(pod: PodFacts) -> PodView:
             if one.state.terminated is not None and one.state.terminated.exit_code != 0
         ),
         conditions=tuple((one.type, one.status) for one in status.conditions),
+        expired=any(
+            one.state.terminated is not None and one.state.terminated.reason == LEASE_EXPIRED for one in statuses
+        ),
     )
 
 

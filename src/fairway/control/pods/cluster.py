@@ -12,7 +12,7 @@ from fairway.control.pods.binder import Binder
 from fairway.control.pods.folders import Folders
 from fairway.control.pods.machine import Declared, MachineNode
 from fairway.control.pods.place import Place
-from fairway.control.pods.preparing import Preparer
+from fairway.control.pods.preparing import Grants, Preparer
 from fairway.control.pods.runner import Runner
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
@@ -24,9 +24,17 @@ class Cluster:
     """`open` before `start`: then the node object is there and the engine knows what runs."""
 
     def __init__(
-        self, client: Callable[[str], Client], folder: Path, declared: Declared, place: Place, clock: Clock, ids: Ids
+        self,
+        client: Callable[[str], Client],
+        folder: Path,
+        declared: Declared,
+        place: Place,
+        clock: Clock,
+        ids: Ids,
+        grants: Grants | None = None,
     ) -> None:
-        """client: one for each name under which something is written."""
+        """client: one for each name under which something is written. grants: what lets pods run under leases."""
+        self._grants = grants
         self._clock = clock
         self._ids = ids
         self._folder = folder
@@ -50,7 +58,9 @@ class Cluster:
         await self.engine.open()
         await self.node.register()
         client = self._client("kubelet")
-        preparer = Preparer(client, Folders(self._folder / "pods"), self._place.variables, self.node.capacity)
+        preparer = Preparer(
+            client, Folders(self._folder / "pods"), self._place.variables, self.node.capacity, self._grants
+        )
         self.runner = Runner(
             client,
             self.engine,

@@ -40,6 +40,8 @@ class Problem:
     final: bool = False
     note: str = ""
     """Reason of the event that tells of it; that of the problem if empty."""
+    retry_s: float = 10.0
+    """When to look again whether it has gone away."""
 
 
 def stamp(seconds: float) -> str:

@@ -21,8 +21,6 @@ from fairway.engines.engine import RunStatus
 
 Json = Mapping[str, Any]
 Status = dict[str, Any]
-RETRY_SECONDS = 10.0
-"""Until a container whose configuration is not there is looked at again."""
 DEADLINE_REASON = "DeadlineExceeded"
 DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
 GRACE_SECONDS = 30
@@ -232,7 +230,7 @@ class _Decision:
         self._plan.notes.append(Note(problem.note or "Failed", f"Error: {problem.message}", warning=True))
         if not problem.final:
             containers.wait_for(one, problem)
-            self._wake(self._now + RETRY_SECONDS)
+            self._wake(self._now + problem.retry_s)
             return
         containers.fail_to_start(one, self._uid, problem, self._now)
         if self._again(one):

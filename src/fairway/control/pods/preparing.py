@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from fairway.api.client import Client, Resource
 from fairway.api.errors import ApiError
@@ -19,6 +19,24 @@ CONFIG_MAPS = Resource("", "v1", "configmaps")
 SECRETS = Resource("", "v1", "secrets")
 
 
+class Grant(NamedTuple):
+    """Leave to run for as long as a lease holds."""
+
+    path: str
+    """Of the file that shims read."""
+    since: float
+    """The term of the lease."""
+
+
+class Grants(Protocol):
+    async def grant(self, pod: Json) -> Grant | None:
+        """None for a pod that runs under no lease. Raises Unprepared for one whose lease does not hold now."""
+        ...
+
+
+NO_LEASE = Grant("", 0.0)
+
+
 @dataclass(slots=True)
 class Preparer:
     client: Client
@@ -26,9 +44,11 @@ class Preparer:
     base: Mapping[str, str] = field(default_factory=dict)
     """Variables that every process gets: where programs are, above all."""
     allocatable: Mapping[str, str] = field(default_factory=dict)
+    grants: Grants | None = None
 
     async def prepare(self, pod: Json, container: Json, run_id: str) -> RunSpec:
         """Raises Unprepared for what is missing."""
+        grant = (await self.grants.grant(pod) if self.grants is not None else None) or NO_LEASE
         sources = await self._sources(pod)
         meta = pod["metadata"]
         folders = self.folders.make(meta["uid"], volumes.volumes(pod, sources))
@@ -48,6 +68,8 @@ class Preparer:
             cwd=volumes.working_folder(container, mounts),
             limits=limits(container),
             mounts=tuple(mounts),
+            lease=grant.path,
+            lease_since=grant.since,
         )
 
     async def _sources(self, pod: Json) -> Sources:

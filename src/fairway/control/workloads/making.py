@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairway.control.adapters import Job, JobAdapter, Json, PodSet, PodSetInfo, names, original
+from fairway.control.fencing import names as fencing
 from fairway.control.mirror import Table
 from fairway.kinds.kueue.constants import POD_PRIORITY_CLASS, RESOURCE_IN_USE, WORKLOAD_PRIORITY_CLASS
 
@@ -167,7 +168,7 @@ def infos(workload: Json, flavors: Table, labels_for_pods: bool = True) -> list[
                 PREFIX + "cluster-queue-name": queue,
                 PREFIX + "local-queue-name": workload["spec"].get("queueName", ""),
             }
-        annotations = {names.WORKLOAD: metadata["name"]}
+        annotations = {names.WORKLOAD: metadata["name"], **_leased(workload)}
         for update in _updates(status, name):
             labels |= update.get("labels") or {}
             annotations |= update.get("annotations") or {}
@@ -176,6 +177,12 @@ def infos(workload: Json, flavors: Table, labels_for_pods: bool = True) -> list[
         count = int(assignment.get("count", full.get(name, 0)))
         found.append(PodSetInfo(name, count, labels, annotations, node_selector, tolerations))
     return found
+
+
+def _leased(workload: Json) -> dict[str, str]:
+    """The pods of what a hub sent run only while the hub renews its lease."""
+    origin, _epoch = fencing.marks(workload)
+    return {fencing.LEASE: origin, fencing.ADMITTED_AS: workload["metadata"]["uid"]} if origin else {}
 
 
 def _updates(status: Json, name: str) -> list[Json]:

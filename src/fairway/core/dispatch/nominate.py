@@ -111,8 +111,7 @@ def shortcoming(candidate: Candidate, requests: Requests, promised: Mapping[str,
     found = fit(offer, promised, requests)
     if isinstance(found, Shortage):
         limit, wanted, short = (
-            render_amount(found.resource, amount)
-            for amount in (found.limit, found.wanted, found.wanted - found.free)
+            render_amount(found.resource, amount) for amount in (found.limit, found.wanted, found.wanted - found.free)
         )
         if found.wanted > found.limit:
             return f"has {limit} {found.resource} of flavor {found.flavor} in all, {wanted} are asked for"
