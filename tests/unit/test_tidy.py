@@ -20,6 +20,7 @@ ALLOWED = {
     "server": {"server", "api", "kinds", "store", "runtime", "core"},
     "control": {"control", "api", "kinds", "runtime", "core", "engines"},
     "engines": {"engines", "runtime"},
+    "fleet": {"fleet", "control", "api", "kinds", "runtime", "core"},
     "sim": {"sim", "core", "control", "kinds", "runtime"},
     "cli": {"cli", "engines", "sdk", "node", "sim", "server", "api", "kinds", "store", "runtime", "core", "control"},
     "sdk": {"sdk", "api", "kinds", "runtime", "core"},
