@@ -19,13 +19,15 @@ from fairway.api.space import Space
 from fairway.control import default_queue
 from fairway.control.adapters import ADAPTERS
 from fairway.control.admission.queueing import Queueing
-from fairway.control.configuration import Configuration
+from fairway.control.configuration import Configuration, MultiKueue
 from fairway.control.in_use import InUse
 from fairway.control.jobs.controller import Jobs
 from fairway.control.jobsets.controller import JobSets
 from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
 from fairway.control.workloads.hook import JobHook
+from fairway.fleet import joining
+from fairway.fleet.home import HomeClusters
 from fairway.kinds.builtin import KINDS
 from fairway.runtime import machine
 from fairway.runtime.clock import Clock, SystemClock
@@ -48,6 +50,10 @@ class Keeper(Protocol):
     async def stop(self) -> None: ...
 
 
+SCORED = "fairway.dev/scored"
+"""The dispatcher of a hub that nobody configured."""
+
+
 class Node:
     """Opens the stores of its spaces below a folder, and keeps them in order while it runs."""
 
@@ -61,18 +67,22 @@ class Node:
         machine: Declared | None = None,
         config: Configuration | None = None,
         with_default_queue: bool = True,
+        hub: str = "",
     ) -> None:
-        """machine: what the first space has to run things on, which makes it a cluster; without it nothing runs anywhere."""
+        """hub: the space that dispatches to clusters, and runs nothing itself. machine: what the first other space has to run things on,
+        which makes it a cluster; without it nothing runs anywhere."""
         self._data = data
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
         self.spaces = [Space(name, self._store(name), KINDS, self._clock, self._ids) for name in names]
-        self._config = config or Configuration()
+        self._config = config
         self._with_default_queue = with_default_queue
         self.queueing: dict[str, Queueing] = {}
         self._keepers: list[Keeper] = []
         self._access: dict[str, SpaceAccess] = {}
-        self._machine = machine
+        self._machine = machine if data is not None else None
+        self._hub = hub
+        self._engine = next((name for name in names if name != hub), "")
         self.cluster: Cluster | None = None
 
     def _store(self, name: str) -> Store:
@@ -91,6 +101,8 @@ class Node:
             cluster = await self._run_on_this_machine(space)
             self.cluster = self.cluster or cluster
             logs = cluster.engine if cluster is not None else None
+            if space.name == self._hub:
+                self._lead(space)
             queueing = self.queueing[space.name]
             served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views))
         _warm_up(self.spaces[0])
@@ -115,37 +127,62 @@ class Node:
         token_keeper = tokens.TokenKeeper(space, access.authenticator)
         aggregation = Aggregation(space, access.authorizer)
         for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, queueing, token_keeper, aggregation):
-            keeper.start()
-            self._keepers.append(keeper)
+            self._look_after(keeper)
         return access
 
+    def _look_after(self, keeper: Keeper) -> None:
+        keeper.start()
+        self._keepers.append(keeper)
+
+    def _lead(self, space: Space) -> None:
+        """What makes a space a hub."""
+        if self._with_default_queue:
+            self._look_after(HomeClusters(LocalClient(space, "fairway-fleet"), self._ids.uniform))
+
+    def _runs_here(self, space: Space) -> Declared | None:
+        """What the space has to run things on, if it has anything."""
+        return self._machine if space.name == self._engine else None
+
     async def _run_on_this_machine(self, space: Space) -> Cluster | None:
-        if self._machine is None or self._data is None or space is not self.spaces[0]:
+        declared = self._runs_here(space)
+        if declared is None or self._data is None:
             return None
         folder = self._data / "spaces" / space.name
-        cluster = Cluster(lambda name: LocalClient(space, name), folder, self._machine, self._clock, self._ids)
+        cluster = Cluster(lambda name: LocalClient(space, name), folder, declared, self._clock, self._ids)
         await cluster.open()
         jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
         sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
         for keeper in (sets, jobs, cluster):
-            keeper.start()
-            self._keepers.append(keeper)
+            self._look_after(keeper)
         return cluster
 
     def _capacity(self, space: Space) -> dict[str, str] | None:
         """What the space's default queue may give out: what its machine has, if it has one."""
-        if self._machine is None or self._data is None or space is not self.spaces[0]:
+        declared = self._runs_here(space)
+        if declared is None:
             return None
-        found = self._machine.capacity(machine.look())
+        found = declared.capacity(machine.look())
         return {name: amount for name, amount in found.items() if name != "pods"}
 
     async def _queue(self, space: Space) -> Queueing:
+        config = self.configuration(space)
         if self._with_default_queue:
-            await default_queue.ensure(space, self._capacity(space))
-        space.objects.hooks.append(JobHook(space, self._config, ADAPTERS))
-        queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, self._config)
+            await default_queue.ensure(space, self._capacity(space), hub=space.name == self._hub)
+        space.objects.hooks.append(JobHook(space, config, ADAPTERS))
+        queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, config)
         self.queueing[space.name] = queueing
         return queueing
+
+    def configuration(self, space: Space) -> Configuration:
+        """As the file says; a hub without one has a name that no other hub has, and chooses clusters by score."""
+        if self._config is not None:
+            return self._config
+        if space.name != self._hub:
+            return Configuration()
+        record = space.store.latest("namespaces", "/kube-system")
+        assert record is not None, "every space starts with it"
+        origin = joining.origin(codec.glance(record.value).uid)
+        return Configuration(multi_kueue=MultiKueue(origin=origin, dispatcher_name=SCORED))
 
     async def admin_token(self, space: Space, known: str) -> str:
         """A token that may do everything in a space: the known one if it still can, otherwise a new one."""
