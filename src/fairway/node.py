@@ -27,6 +27,7 @@ from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
 from fairway.control.workloads.hook import JobHook
 from fairway.fleet import joining
+from fairway.fleet.fleet import Fleet
 from fairway.fleet.home import HomeClusters
 from fairway.kinds.builtin import KINDS
 from fairway.runtime import machine
@@ -84,6 +85,7 @@ class Node:
         self._hub = hub
         self._engine = next((name for name in names if name != hub), "")
         self.cluster: Cluster | None = None
+        self.fleet: Fleet | None = None
 
     def _store(self, name: str) -> Store:
         if self._data is None:
@@ -136,6 +138,17 @@ class Node:
 
     def _lead(self, space: Space) -> None:
         """What makes a space a hub."""
+        config, store = self.configuration(space), space.store
+        self.fleet = Fleet(
+            lambda name: LocalClient(space, name),
+            self.queueing[space.name],
+            config,
+            config.multi_kueue.origin,
+            self._clock,
+            self._ids,
+            lambda: store.revision,
+        )
+        self._look_after(self.fleet)
         if self._with_default_queue:
             self._look_after(HomeClusters(LocalClient(space, "fairway-fleet"), self._ids.uniform))
 

@@ -17,9 +17,9 @@ from fairway.api.errors import ApiError
 from fairway.api.worker import Worker
 from fairway.control.default_queue import FLEET
 from fairway.control.mirror import Mirror
-from fairway.fleet.joining import CLUSTERS, DEFAULT_POOL
+from fairway.fleet.joining import DEFAULT_POOL
+from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
 
-CONFIGS = Resource("kueue.x-k8s.io", "v1beta2", "multikueueconfigs", namespaced=False)
 CHECKS = Resource("kueue.x-k8s.io", "v1beta2", "admissionchecks", namespaced=False)
 FOLLOWS = "fairway.dev/follows-pool"
 CLUSTERS_MAX = 20
@@ -65,23 +65,23 @@ class HomeClusters:
             return True  # Somebody was quicker; look again.
 
     async def _write(self, names: list[str]) -> bool:
-        found = await self._find(CONFIGS, FLEET)
+        found = await self._find(MULTIKUEUE_CONFIGS, FLEET)
         if found is None:
             if names and await self._find(CHECKS, FLEET) is not None:
-                await self._client.create(CONFIGS, _config(listed([], names)))
+                await self._client.create(MULTIKUEUE_CONFIGS, _config(listed([], names)))
             return False
         if (found["metadata"].get("annotations") or {}).get(FOLLOWS) != DEFAULT_POOL:
             return False
         now = found["spec"]["clusters"]
         wanted = listed(now, names)
         if not wanted:
-            await self._client.delete(CONFIGS, FLEET, how=Deletion(uid=found["metadata"]["uid"]))
+            await self._client.delete(MULTIKUEUE_CONFIGS, FLEET, how=Deletion(uid=found["metadata"]["uid"]))
         elif wanted != now:
             change = {
                 "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]},
                 "spec": {"clusters": wanted},
             }
-            await self._client.patch(CONFIGS, FLEET, change, media=patching.MERGE_PATCH)
+            await self._client.patch(MULTIKUEUE_CONFIGS, FLEET, change, media=patching.MERGE_PATCH)
         return False
 
     async def _find(self, resource: Resource, name: str) -> Json | None:

@@ -17,11 +17,9 @@ from fairway.api import patching
 from fairway.api.client import Client, Query, Resource
 from fairway.api.errors import ApiError
 from fairway.fleet import access
+from fairway.fleet.resources import CLUSTERS, SECRETS
 
-CLUSTERS = Resource("fairway.dev", "v1", "clusters", namespaced=False)
-POOLS = Resource("fairway.dev", "v1", "pools", namespaced=False)
 TOKENS = Resource("fairway.dev", "v1", "tokens", namespaced=False)
-SECRETS = Resource("", "v1", "secrets")
 HUB_LABEL = "fairway.dev/hub"
 IDENTITY = "fairway.dev/cluster-id"
 """Annotation of a Cluster: who it really is, so that no other takes its name."""
