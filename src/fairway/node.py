@@ -18,7 +18,7 @@ from fairway.api.space import Space
 from fairway.control import default_queue
 from fairway.control.adapters import ADAPTERS
 from fairway.control.admission.queueing import Queueing
-from fairway.control.configuration import Configuration
+from fairway.control.configuration import Configuration, MultiKueue
 from fairway.control.fencing.fencing import Fencing
 from fairway.control.fencing.files import FolderOfLeases
 from fairway.control.in_use import InUse
@@ -28,6 +28,10 @@ from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
 from fairway.control.pods.place import Place, this_machine
 from fairway.control.workloads.hook import JobHook
+from fairway.fleet import joining
+from fairway.fleet.fleet import Fleet, connect
+from fairway.fleet.home import HomeClusters
+from fairway.fleet.link.links import Connect
 from fairway.kinds.builtin import KINDS
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
@@ -49,6 +53,10 @@ class Keeper(Protocol):
     async def stop(self) -> None: ...
 
 
+SCORED = "fairway.dev/scored"
+"""The dispatcher of a hub that nobody configured."""
+
+
 class Node:
     """Opens the stores of its spaces below a folder, and keeps them in order while it runs."""
 
@@ -64,22 +72,30 @@ class Node:
         with_default_queue: bool = True,
         place: Place | None = None,
         store: Callable[[str], Store] | None = None,
+        hub: str = "",
+        connect: Connect = connect,
     ) -> None:
-        """machine: what the first space has to run things on, which makes it a cluster; without it nothing runs anywhere.
+        """hub: the space that dispatches to clusters, and runs nothing itself. machine: what the first other space has to run things on,
+        which makes it a cluster; without it nothing runs anywhere.
 
-        place and store: where it runs them and where it keeps a space's objects, if not on this machine and in the folder."""
+        place, store and connect: where it runs things, where it keeps a space's objects and how it reaches clusters, if not on this
+        machine, in the folder and over the network."""
         self._data = data
         self._place = place
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
         self.spaces = [Space(name, (store or self._store)(name), KINDS, self._clock, self._ids) for name in names]
-        self._config = config or Configuration()
+        self._config = config
+        self._connect = connect
         self._with_default_queue = with_default_queue
         self.queueing: dict[str, Queueing] = {}
         self._keepers: list[Keeper] = []
         self._access: dict[str, SpaceAccess] = {}
-        self._machine = machine
+        self._machine = machine if data is not None else None
+        self._hub = hub
+        self._engine = next((name for name in names if name != hub), "")
         self.cluster: Cluster | None = None
+        self.fleet: Fleet | None = None
 
     def _store(self, name: str) -> Store:
         if self._data is None:
@@ -97,6 +113,8 @@ class Node:
             cluster = await self._run_on_this_machine(space)
             self.cluster = self.cluster or cluster
             logs = cluster.engine if cluster is not None else None
+            if space.name == self._hub:
+                self._lead(space)
             queueing = self.queueing[space.name]
             served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views))
         _warm_up(self.spaces[0])
@@ -117,12 +135,37 @@ class Node:
         token_keeper = tokens.TokenKeeper(space, access.authenticator)
         aggregation = Aggregation(space, access.authorizer)
         for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, queueing, token_keeper, aggregation):
-            keeper.start()
-            self._keepers.append(keeper)
+            self._look_after(keeper)
         return access
 
+    def _look_after(self, keeper: Keeper) -> None:
+        keeper.start()
+        self._keepers.append(keeper)
+
+    def _lead(self, space: Space) -> None:
+        """What makes a space a hub."""
+        config, store = self.configuration(space), space.store
+        self.fleet = Fleet(
+            lambda name: LocalClient(space, name),
+            self.queueing[space.name],
+            config,
+            config.multi_kueue.origin,
+            self._clock,
+            self._ids,
+            lambda: store.revision,
+            self._connect,
+        )
+        self._look_after(self.fleet)
+        if self._with_default_queue:
+            self._look_after(HomeClusters(LocalClient(space, "fairway-fleet"), self._ids.uniform))
+
+    def _runs_here(self, space: Space) -> Declared | None:
+        """What the space has to run things on, if it has anything."""
+        return self._machine if space.name == self._engine else None
+
     async def _run_on_this_machine(self, space: Space) -> Cluster | None:
-        if self._machine is None or self._data is None or space is not self.spaces[0]:
+        declared = self._runs_here(space)
+        if declared is None or self._data is None:
             return None
         folder = self._data / "spaces" / space.name
         place = self._place = self._place or this_machine()
@@ -130,31 +173,43 @@ class Node:
         fencing = Fencing(space, LocalClient(space, "fairway-fencing"), leases, self._clock)
         space.objects.hooks += fencing.hooks
         cluster = Cluster(
-            lambda name: LocalClient(space, name), folder, self._machine, place, self._clock, self._ids, fencing
+            lambda name: LocalClient(space, name), folder, declared, place, self._clock, self._ids, fencing
         )
         await cluster.open()
         jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
         sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
         for keeper in (fencing, sets, jobs, cluster):
-            keeper.start()
-            self._keepers.append(keeper)
+            self._look_after(keeper)
         return cluster
 
     def _capacity(self, space: Space) -> dict[str, str] | None:
         """What the space's default queue may give out: what its machine has, if it has one."""
-        if self._machine is None or self._data is None or space is not self.spaces[0]:
+        declared = self._runs_here(space)
+        if declared is None:
             return None
         place = self._place = self._place or this_machine()
-        found = self._machine.capacity(place.machine)
+        found = declared.capacity(place.machine)
         return {name: amount for name, amount in found.items() if name != "pods"}
 
     async def _queue(self, space: Space) -> Queueing:
+        config = self.configuration(space)
         if self._with_default_queue:
-            await default_queue.ensure(space, self._capacity(space))
-        space.objects.hooks.append(JobHook(space, self._config, ADAPTERS))
-        queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, self._config)
+            await default_queue.ensure(space, self._capacity(space), hub=space.name == self._hub)
+        space.objects.hooks.append(JobHook(space, config, ADAPTERS))
+        queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, config)
         self.queueing[space.name] = queueing
         return queueing
+
+    def configuration(self, space: Space) -> Configuration:
+        """As the file says; a hub without one has a name that no other hub has, and chooses clusters by score."""
+        if self._config is not None:
+            return self._config
+        if space.name != self._hub:
+            return Configuration()
+        record = space.store.latest("namespaces", "/kube-system")
+        assert record is not None, "every space starts with it"
+        origin = joining.origin(codec.glance(record.value).uid)
+        return Configuration(multi_kueue=MultiKueue(origin=origin, dispatcher_name=SCORED))
 
     async def admin_token(self, space: Space, known: str) -> str:
         """A token that may do everything in a space: the known one if it still can, otherwise a new one."""

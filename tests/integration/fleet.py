@@ -40,7 +40,7 @@ class Wire:
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             self._check()
-            self.calls.append(name)
+            self.calls.append(f"{name} {getattr(args[0], 'plural', '')}".strip())
             return await method(*args, **kwargs)
 
         return call

@@ -24,6 +24,8 @@ class SpaceContext:
     """Certificates to trust, PEM; empty where the server speaks without TLS."""
     token: str = field(default="", repr=False)
     namespace: str = "default"
+    aliases: tuple[str, ...] = ()
+    """Other names of the context."""
 
 
 def kubeconfig(spaces: Sequence[SpaceContext], current: str = "") -> str:
@@ -37,7 +39,8 @@ def write_kubeconfig(path: Path, spaces: Sequence[SpaceContext], current: str = 
 
 
 def _document(spaces: Sequence[SpaceContext], current: str) -> dict[str, Any]:
-    names = [space.name for space in spaces]
+    named = [(name, space) for space in spaces for name in (space.name, *space.aliases)]
+    names = [name for name, _space in named]
     if current and current not in names:
         raise ValueError(f"{current} is not one of the contexts {names}")
     return {
@@ -47,10 +50,10 @@ def _document(spaces: Sequence[SpaceContext], current: str) -> dict[str, Any]:
         "users": [{"name": space.name, "user": {"token": space.token}} for space in spaces],
         "contexts": [
             {
-                "name": space.name,
+                "name": name,
                 "context": {"cluster": space.name, "user": space.name, "namespace": space.namespace},
             }
-            for space in spaces
+            for name, space in named
         ],
         "current-context": current or (names[0] if names else ""),
     }

@@ -18,6 +18,9 @@ from fairway.cli.output import Output, say, show_json
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
 
+HOME = "fairway"
+"""The context of a folder's first space: the hub of a fleet, or the one cluster."""
+
 
 class _Cluster(msgspec.Struct, rename="kebab"):
     server: str
@@ -103,7 +106,7 @@ def access(folder: DataDir, space: str | None) -> Access:
     document = _parse(folder, _read(folder))
     try:
         config = msgspec.convert(document, _Kubeconfig)
-        context_name = _context_of(folder, document, space) if space else config.current_context
+        context_name = _context_of(folder, document, space) if space else _home(config)
         context = next(each.context for each in config.contexts if each.name == context_name)
         cluster = next(each.cluster for each in config.clusters if each.name == context.cluster)
         user = next(each.user for each in config.users if each.name == context.user)
@@ -111,6 +114,16 @@ def access(folder: DataDir, space: str | None) -> Access:
     except (msgspec.ValidationError, StopIteration, binascii.Error, UnicodeDecodeError) as error:
         raise _broken(folder) from error
     return Access(cluster.server, authority, user.token)
+
+
+def current(folder: DataDir) -> str:
+    """The context that kubectl uses where none is named."""
+    return str(_parse(folder, _read(folder)).get("current-context") or "")
+
+
+def _home(config: _Kubeconfig) -> str:
+    """Whatever kubectl was told to use: our own commands go to the folder's first space."""
+    return HOME if any(each.name == HOME for each in config.contexts) else config.current_context
 
 
 def _read(folder: DataDir) -> str:

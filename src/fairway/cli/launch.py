@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import fairway
-from fairway.runtime import sockets
+from fairway.runtime import layout, sockets
+from fairway.runtime.companions import Companion
 from fairway.runtime.datadir import AlreadyRunning, DataDir
 from fairway.runtime.launcher import LaunchConfig, Launcher
 from fairway.runtime.logfile import RotatingFile
@@ -38,13 +39,20 @@ def environment() -> dict[str, str]:
 
 
 def machine_arguments(
-    *, cpu: str, memory: str, gpus: int, no_engine: bool, config: str = "", no_default_queue: bool = False
+    *,
+    cpu: str,
+    memory: str,
+    gpus: int,
+    no_engine: bool,
+    config: str = "",
+    no_default_queue: bool = False,
+    node_name: str = "",
 ) -> list[str]:
     """What the node is told about the machine and its queues; nothing, if it is to look for itself."""
     queueing = [*(["--config", config] if config else []), *(["--no-default-queue"] if no_default_queue else [])]
     if no_engine:
         return ["--no-engine", *queueing]
-    given = (("--cpu", cpu), ("--memory", memory), ("--gpus", str(gpus) if gpus else ""))
+    given = (("--cpu", cpu), ("--memory", memory), ("--gpus", str(gpus) if gpus else ""), ("--node-name", node_name))
     return [*(word for name, value in given if value for word in (name, value)), *queueing]
 
 
@@ -55,6 +63,7 @@ def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-engine", action="store_true")
     parser.add_argument("--config", default="")
     parser.add_argument("--no-default-queue", action="store_true")
+    parser.add_argument("--node-name", default="")
 
 
 def launch_config(
@@ -69,7 +78,38 @@ def launch_config(
         port=port,
         tls=tls,
         log_to_file=detached,
+        companions=lambda: companions(data, tls=tls, machine=machine),
     )
+
+
+_ONE_MACHINE = {"--cpu", "--memory", "--gpus", "--node-name"}
+
+
+def companions(data: DataDir, *, tls: bool, machine: Sequence[str]) -> list[Companion]:
+    """The clusters beside the hub of a folder, each with a launcher like its own. machine: as the hub's node got it; how queues behave
+    holds for all of them."""
+    words = list(machine)
+    queueing = [
+        word
+        for index, word in enumerate(words)
+        if word not in {*_ONE_MACHINE, "--no-engine"} and (index == 0 or words[index - 1] not in _ONE_MACHINE)
+    ]
+    found = []
+    for member in layout.read(data).clusters:
+        folder = data.cluster(member.name)
+        command = [
+            *python("fairway.cli.launch"),
+            "--data",
+            str(folder.path),
+            "--port",
+            "0",
+            *([] if tls else ["--no-tls"]),
+        ]
+        own = machine_arguments(
+            cpu=member.cpu, memory=member.memory, gpus=member.gpus, no_engine=False, node_name=member.name
+        )
+        found.append(Companion(member.name, folder, [*command, *own, *queueing]))
+    return found
 
 
 def _node_command(*, detached: bool) -> list[str]:
@@ -106,6 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             no_engine=arguments.no_engine,
             config=arguments.config,
             no_default_queue=arguments.no_default_queue,
+            node_name=arguments.node_name,
         ),
     )
     try:

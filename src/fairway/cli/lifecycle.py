@@ -16,17 +16,17 @@ from typing import Annotated
 import typer
 from rich.status import Status
 
-from fairway.cli import configuration, launch, options
+from fairway.cli import configuration, fleet, launch, options
 from fairway.cli.output import Output, console, note, say, show_json
 from fairway.core import quantity
 from fairway.kinds.columns import duration
-from fairway.runtime import process, sockets
+from fairway.runtime import layout, process, sockets
 from fairway.runtime.datadir import DataDir, LauncherState, default_path
 from fairway.runtime.launcher import Launcher
 from fairway.runtime.status import Event, Fatal, Notice, Problem, Progress, Ready, decode
 
 NOT_RUNNING = 3
-_STOP_TIMEOUT_S = 30.0
+_STOP_TIMEOUT_S = 45.0
 _STARTING = "starting …"
 
 
@@ -64,6 +64,24 @@ def up(
     no_default_queue: Annotated[
         bool, typer.Option("--no-default-queue", help="Start without the queue that a fresh folder gets.")
     ] = False,
+    clusters: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=layout.CLUSTERS_MAX,
+            metavar="N",
+            help="Start a fleet: a hub, and N clusters beside it. The folder remembers.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster_sizes: Annotated[
+        str,
+        typer.Option(metavar="SIZES", help="What they have, CPUS[:MEMORY[:GPUS]] each, like 2,4:8Gi,8:16Gi:1."),
+    ] = "",
+    hub: Annotated[
+        bool,
+        typer.Option("--hub", help="Serve a hub, and this machine as one of its clusters (unless --no-engine)."),
+    ] = False,
     output: options.Format = Output.TEXT,
 ) -> None:
     """Start Fairway and keep it running.
@@ -73,6 +91,10 @@ def up(
     """
     machine = _machine(cpu, memory, gpus, no_engine) + _queueing(config, no_default_queue)
     folder = DataDir.at(data)
+    folder.create()
+    if folder.running() is None:  # Otherwise the launcher says so, and what runs is left as it is.
+        asked = fleet.Asked(clusters, cluster_sizes, hub, bool(cpu or memory or gpus), no_engine)
+        machine = fleet.machine(fleet.settle(folder, asked), machine)
     if not sockets.is_loopback(host):
         note(f"note: others can reach Fairway on {host}; they need a token (fairway token create)")
     if no_tls:
@@ -113,15 +135,21 @@ def down(data: options.Data = None, output: options.Format = Output.TEXT) -> Non
     """Stop Fairway, and wait until it is gone."""
     folder = DataDir.at(data)
     state = folder.running()
+    clusters = [name for name, found in fleet.running(folder).items() if found is not None]
     if state is not None:
         _stop(state)
     _await_orphan(folder)
+    for name in clusters:
+        # Its hub's launcher has stopped it already, unless that was killed.
+        fleet.stop(folder, name)
     if output is Output.JSON:
-        show_json({"data": str(folder.path), "stopped": state is not None, "pid": state.pid if state else None})
-    elif state is None:
+        shown = {"data": str(folder.path), "stopped": state is not None, "pid": state.pid if state else None}
+        show_json({**shown, "clusters": clusters} if clusters else shown)
+    elif state is None and not clusters:
         say(f"nothing is running in {folder.path}")
     else:
-        say(f"stopped (pid {state.pid}, data in {folder.path})")
+        who = [f"pid {state.pid}"] if state is not None else []
+        say(f"stopped ({', '.join([*who, *clusters, f'data in {folder.path}'])})")
 
 
 def status(data: options.Data = None, output: options.Format = Output.TEXT) -> None:
@@ -130,18 +158,25 @@ def status(data: options.Data = None, output: options.Format = Output.TEXT) -> N
     state = folder.running()
     if output is Output.JSON:
         show_json(describe(folder, state))
-    elif state is None:
-        say(f"nothing is running in {folder.path}")
+    elif state is not None:
+        _show_status(folder, state)
+        fleet.show(folder)
+    elif any(fleet.running(folder).values()):
+        say(f"the hub in {folder.path} does not run, its clusters do")
+        fleet.show(folder)
         note(f"start it with: {_command('up', folder)}")
     else:
-        _show_status(folder, state)
+        say(f"nothing is running in {folder.path}")
+        note(f"start it with: {_command('up', folder)}")
     if state is None:
         raise typer.Exit(NOT_RUNNING)
 
 
 def describe(folder: DataDir, state: LauncherState | None) -> dict[str, object]:
+    clusters = fleet.describe(folder)
+    fleet_part: dict[str, object] = {"clusters": clusters} if clusters else {}
     if state is None:
-        return {"running": False, "data": str(folder.path)}
+        return {"running": False, "data": str(folder.path), **fleet_part}
     return {
         "running": True,
         "phase": state.phase,
@@ -158,6 +193,7 @@ def describe(folder: DataDir, state: LauncherState | None) -> dict[str, object]:
         "kubeconfig": str(folder.kubeconfig),
         "log": str(folder.log_file),
         "spaces": [{"name": space.name, "context": space.context} for space in state.spaces],
+        **fleet_part,
     }
 
 
@@ -242,8 +278,10 @@ def _follow(event: Event | None, progress: Status) -> bool:
     """Shows an event of the start. Whether it is over."""
     if isinstance(event, Fatal):
         raise Problem(event.message, event.remedy)
-    if isinstance(event, Progress | Notice):
+    if isinstance(event, Progress):
         progress.update(event.message)
+    elif isinstance(event, Notice):
+        note(event.message)
     return isinstance(event, Ready)
 
 
@@ -281,19 +319,33 @@ def _welcome(folder: DataDir, output: Output, *, detached: bool) -> None:
         show_json(describe(folder, state))
         return
     assert state is not None, "it just said that it serves"
-    say(f"Fairway {state.version} is up at {state.url}")
+    known = layout.read(folder)
+    what = f", a hub with {_counted(len(known.clusters) + bool(known.own), 'cluster')}" if known.hub else ""
+    say(f"Fairway {state.version} is up at {state.url}{what}")
     say(f"Its data is in {folder.path}", style="dim")
     say()
     say("Talk to it with kubectl:")
     say(f"  export KUBECONFIG={shlex.quote(str(folder.kubeconfig))}")
-    say("  kubectl get nodes")
-    say("  kubectl api-resources")
+    for command in _first_commands(folder):
+        say(f"  {command}")
     say()
     say(
         f"{_command('status', folder)} shows it, {_command('down', folder)} stops it."
         if detached
         else "Ctrl-C stops it."
     )
+
+
+def _first_commands(folder: DataDir) -> list[str]:
+    known = layout.read(folder)
+    if not known.hub:
+        return ["kubectl get nodes", "kubectl api-resources"]
+    name = (*known.names, layout.OWN)[0]
+    return ["kubectl get clusters"] + [f"kubectl --context {name} get nodes"] * bool(known.clusters or known.own)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number or 'no'} {word}s"
 
 
 def _command(name: str, folder: DataDir) -> str:

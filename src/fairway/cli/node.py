@@ -1,13 +1,14 @@
 """The node's process: started by a launcher, serves on the socket it inherits, ends with the launcher.
 
 `python -m fairway.cli.node --data DIR --fd N --status-fd M --life-fd L --lock-fd K [--host ADDR] [--no-tls] [--traces] [--no-engine]
-[--cpu N] [--memory SIZE] [--gpus N]`
+[--cpu N] [--memory SIZE] [--gpus N] [--node-name NAME]`
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -20,15 +21,18 @@ from typing import TYPE_CHECKING, cast
 
 import uvloop
 
+from fairway.api.local import LocalClient
 from fairway.cli import configuration, kubeconfig, launch, serving
-from fairway.cli.contexts import SpaceContext, write_kubeconfig
+from fairway.cli.contexts import SpaceContext
+from fairway.cli.members import FIRST_S, Members, locals_of
 from fairway.control.configuration import Configuration
 from fairway.control.pods.machine import Declared
 from fairway.node import Node
-from fairway.runtime import certificates
+from fairway.runtime import certificates, layout
 from fairway.runtime import sockets as listening
 from fairway.runtime.certificates import Certificates
 from fairway.runtime.datadir import DataDir
+from fairway.runtime.layout import Layout
 from fairway.runtime.memory import keep_what_is_loaded
 from fairway.runtime.status import Fatal, Problem, Progress, Ready, Reporter, SpaceInfo
 from fairway.store.log import StoreError
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
 
 log = logging.getLogger("fairway.node")
-_CONTEXT = "fairway"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +51,14 @@ class NodeConfig:
     port: int
     tls: bool
     machine: Declared | None = field(default_factory=Declared)
+    """What there is to run things on; None: nothing, the node only serves its API."""
     queueing: Configuration | None = None
     default_queue: bool = True
-    """What there is to run things on; None: nothing, the node only serves its API."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the node is to stop: streams end, background work winds up."""
     progress: Callable[[str], None] = lambda _: None
     """Says what a long start is busy with."""
+    background: list[asyncio.Future[None]] = field(default_factory=list)
 
 
 ReadyCall = Callable[[Sequence[SpaceInfo]], None]
@@ -64,42 +68,67 @@ async def serve(config: NodeConfig, sockets: Sequence[socket.socket], ready: Rea
     """Serves until config.stopping. Calls ready once requests are answered. Raises Problem or StoreError if it cannot start."""
     tls = _certificates(config) if config.tls else None
     config.progress("loading")
+    known = layout.read(config.data)
     node = Node(
         config.data.path,
+        known.spaces,
         machine=config.machine,
         config=config.queueing,
         with_default_queue=config.default_queue,
+        hub=layout.HUB if known.hub else "",
     )
+    members: Members | None = None
     try:
         app = await node.start()
         keep_what_is_loaded()
-        infos = await _write_kubeconfig(config, node, tls.authority_pem if tls else b"")
+        contexts = await _contexts(config, node, known, tls.authority_pem if tls else b"")
+        infos = [SpaceInfo(space.name, each.name) for space, each in zip(node.spaces, contexts, strict=True)]
+        members = Members(config.data, LocalClient(node.spaces[0], "fairway-join"), contexts)
+        members.write(locals_of(config.data, known))
+
+        def started() -> None:
+            if not known.hub:
+                ready(infos)
+                return
+            members.start()
+            config.background.append(asyncio.ensure_future(_announce(members, lambda: ready(infos))))
+
         await serving.serve(
             cast("ASGI3Application", app),
             sockets,
             certificate=serving.Certificate(tls.server, tls.server) if tls else None,
-            started=lambda: ready(infos),
+            started=started,
             stopping=config.stopping,
         )
     finally:
+        if members is not None:
+            await members.stop()
         await node.stop()
+
+
+async def _announce(members: Members, ready: Callable[[], None]) -> None:
+    """A hub is up when its clusters are there to dispatch to; one that cannot be had does not hold it up for long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(FIRST_S):
+            await members.first.wait()
+    ready()
 
 
 def _certificates(config: NodeConfig) -> Certificates:
     return certificates.ensure(config.data.tls, [config.host] if config.host not in ("0.0.0.0", "::") else [])
 
 
-async def _write_kubeconfig(config: NodeConfig, node: Node, authority: bytes) -> list[SpaceInfo]:
+async def _contexts(config: NodeConfig, node: Node, known: Layout, authority: bytes) -> list[SpaceContext]:
     """One context per space, with a token that may do everything there; a token that still works is kept."""
     url = listening.url(config.host, config.port, tls=config.tls)
     contexts = []
     for index, space in enumerate(node.spaces):
-        context = _CONTEXT if index == 0 else f"{_CONTEXT}-{space.name}"
+        context = kubeconfig.HOME if index == 0 else layout.OWN
         token = await node.admin_token(space, _known_token(config.data, context))
         server = url if index == 0 else f"{url}/spaces/{space.name}"
-        contexts.append(SpaceContext(context, server, authority, token))
-    write_kubeconfig(config.data.kubeconfig, contexts)
-    return [SpaceInfo(space.name, each.name) for space, each in zip(node.spaces, contexts, strict=True)]
+        aliases = (layout.HUB,) if known.hub and index == 0 else ()
+        contexts.append(SpaceContext(context, server, authority, token, aliases=aliases))
+    return contexts
 
 
 def _known_token(data: DataDir, context: str) -> str:
@@ -161,7 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _machine(arguments: argparse.Namespace) -> Declared | None:
     if arguments.no_engine:
         return None
-    return Declared(cpu=arguments.cpu or None, memory=arguments.memory or None, gpus=arguments.gpus)
+    return Declared(
+        cpu=arguments.cpu or None, memory=arguments.memory or None, gpus=arguments.gpus, name=arguments.node_name
+    )
 
 
 def _explain(error: Exception, *, traces: bool) -> Fatal:

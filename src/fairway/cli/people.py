@@ -16,6 +16,7 @@ import yaml
 from fairway.api.client import Query, Resource
 from fairway.api.errors import ApiError
 from fairway.cli import options
+from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import Output, note, say, show_json, show_table
 from fairway.kinds.columns import duration
 from fairway.runtime.datadir import DataDir
@@ -40,7 +41,7 @@ def talk(data: str | None, namespace: str, work: Callable[[AsyncClient], Awaitab
         folder = DataDir.at(data)
         if folder.running() is None:
             raise Problem(f"nothing is running in {folder.path}", "start it with: fairway up --detach")
-        async with AsyncClient(kubeconfig=folder.kubeconfig, namespace=namespace) as client:
+        async with AsyncClient(kubeconfig=folder.kubeconfig, context=HOME, namespace=namespace) as client:
             return await work(client)
 
     try:

@@ -12,6 +12,7 @@ import typer
 
 from fairway.api.errors import ApiError
 from fairway.cli import lifecycle, options
+from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import note
 from fairway.cli.people import Namespace
 from fairway.runtime.datadir import DataDir
@@ -65,7 +66,7 @@ def run(
 
 
 async def _run(folder: DataDir, request: JobRequest, detach: bool) -> int:
-    async with AsyncClient(kubeconfig=folder.kubeconfig, namespace=request.namespace) as client:
+    async with AsyncClient(kubeconfig=folder.kubeconfig, context=HOME, namespace=request.namespace) as client:
         job = await client.submit(request)
         note(f"job {job.name} submitted")
         if detach:

@@ -28,14 +28,18 @@ _VERSION = "kueue.x-k8s.io/v1beta2"
 Json = dict[str, Any]
 
 
-async def ensure(space: Space, capacity: Mapping[str, str] | None = None) -> None:
-    """At every start. capacity: what the node can run, per resource."""
+FLEET = "fleet"
+"""The check of a hub's default queue, and the list of clusters that it names."""
+
+
+async def ensure(space: Space, capacity: Mapping[str, str] | None = None, *, hub: bool = False) -> None:
+    """At every start. capacity: what the node can run, per resource. hub: the queue hands its work to clusters."""
     wanted = dict(capacity or UNLIMITED)
     mark = space.store.latest("configmaps", f"kube-system/{_MARK}")
     if mark is None:
         kind = space.registry.of(_VERSION, "ClusterQueue")
         has_queues = kind is not None and bool(space.store.records(kind.home.bucket))
-        made = [] if has_queues else objects(wanted)
+        made = [] if has_queues else objects(wanted, hub=hub)
         await bootstrap.ensure(space, [*made, _mark({} if has_queues else wanted)])
         return
     known: Json = json.loads(msgspec.json.decode(mark.value).get("data", {}).get("capacity", "{}"))
@@ -81,14 +85,16 @@ def _group(capacity: Mapping[str, str]) -> Json:
     return {"coveredResources": list(capacity), "flavors": [{"name": FLAVOR, "resources": resources}]}
 
 
-def objects(capacity: Mapping[str, str]) -> list[Json]:
+def objects(capacity: Mapping[str, str], *, hub: bool = False) -> list[Json]:
+    checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": FLEET}]}} if hub else {}
     return [
+        *([_check()] if hub else []),
         {"apiVersion": _VERSION, "kind": "ResourceFlavor", "metadata": {"name": FLAVOR}, "spec": {}},
         {
             "apiVersion": _VERSION,
             "kind": "ClusterQueue",
             "metadata": {"name": NAME},
-            "spec": {"namespaceSelector": {}, "resourceGroups": [_group(capacity)]},
+            "spec": {"namespaceSelector": {}, "resourceGroups": [_group(capacity)], **checks},
         },
         {
             "apiVersion": _VERSION,
@@ -97,3 +103,13 @@ def objects(capacity: Mapping[str, str]) -> list[Json]:
             "spec": {"clusterQueue": NAME},
         },
     ]
+
+
+def _check() -> Json:
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": FLEET}
+    return {
+        "apiVersion": _VERSION,
+        "kind": "AdmissionCheck",
+        "metadata": {"name": FLEET},
+        "spec": {"controllerName": "kueue.x-k8s.io/multikueue", "parameters": parameters},
+    }

@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 
 from fairway.api.client import Client, Query
 from fairway.api.kubeconfig import Access
-from fairway.control.adapters import ADAPTERS, JobAdapter
+from fairway.control.adapters import ADAPTERS, JobAdapter, Json
 from fairway.control.admission.queueing import Queueing
 from fairway.control.apply import Note
 from fairway.control.configuration import Configuration
 from fairway.control.events import Recorder
 from fairway.control.mirror import Mirror
+from fairway.control.times import parse_duration
+from fairway.core.model import SECOND, Time
 from fairway.fleet.dispatch.dispatcher import Dispatcher
-from fairway.fleet.link.link import Guard
+from fairway.fleet.lease import Leases, Terms
 from fairway.fleet.link.links import Connect, Links
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS
 from fairway.runtime.clock import Clock
@@ -48,7 +50,6 @@ class Fleet:
         enabled = [each for each in adapters if each.framework in config.integrations.frameworks]
         self._queueing = queueing
         self.origin = origin
-        self._revision = revision
         self.recorder = Recorder(client(MANAGER), clock)
         self.mirror = Mirror(
             client(MANAGER),
@@ -56,6 +57,8 @@ class Fleet:
             ids.uniform,
             {SECRETS: Query(namespace=config.namespace)},
         )
+        self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
+        self.leases = Leases(origin, clock, revision, self._terms, self._was_fenced)
         self.links = Links(
             self.mirror,
             config.namespace,
@@ -64,7 +67,7 @@ class Fleet:
             clock,
             ids.uniform,
             connect,
-            self._guard,
+            self.leases.guard,
         )
         self.dispatcher = Dispatcher(
             client(MANAGER),
@@ -77,11 +80,32 @@ class Fleet:
             self._record,
             revision,
             enabled,
+            self._window,
         )
         self._task: asyncio.Task[None] | None = None
 
-    def _guard(self, _cluster: str, _client: Client) -> Guard | None:
-        return None
+    def _fencing(self, cluster: str) -> Json:
+        obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
+        found: Json = (obj.get("spec") or {}).get("fencing") or {}
+        return found
+
+    def _terms(self, cluster: str) -> Terms:
+        given, usual = self._fencing(cluster), Terms()
+        return Terms(
+            given.get("leaseSeconds", usual.lease_s),
+            given.get("graceSeconds", usual.grace_s),
+            given.get("marginSeconds", usual.margin_s),
+        )
+
+    def _window(self, cluster: str) -> Time:
+        """How long to wait for a cluster that cannot fence itself."""
+        seconds = self._fencing(cluster).get("windowSeconds")
+        return self._lost if seconds is None else int(seconds) * SECOND
+
+    def _was_fenced(self, cluster: str) -> bool | None:
+        obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
+        found: bool | None = (obj.get("status") or {}).get("fenced")
+        return found
 
     def _record(self, note: Note) -> None:
         self.recorder.note(note.about, note.type, note.reason, note.message, note.component)

@@ -101,12 +101,23 @@ class DataDir:
     def kubeconfig(self) -> Path:
         return self.path / "kubeconfig"
 
+    @property
+    def fleet_file(self) -> Path:
+        """What the folder was started as; without it, one cluster."""
+        return self.path / "fleet.json"
+
+    def cluster(self, name: str) -> DataDir:
+        """The folder of a cluster that runs beside the hub of this one."""
+        return DataDir(self.path / "clusters" / name)
+
     def store(self, space: str) -> Path:
         return self.spaces / space / "store.db"
 
     def create(self) -> None:
+        """Raises Problem for a folder that cannot be used, before anything depends on it."""
         with self._explained("use"):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(self._open_lock())
 
     def read_state(self) -> LauncherState | None:
         """None where nothing was ever started, or what is written there cannot be read."""
@@ -143,7 +154,7 @@ class DataDir:
     def locked(self) -> Iterator[int]:
         """Owns the folder. Yields the lock's descriptor, to hand on to the node."""
         with self._explained("use"):
-            fd = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = self._open_lock()
         try:
             self._acquire(fd)
             with self._explained("write to"):
@@ -151,6 +162,9 @@ class DataDir:
             yield fd
         finally:
             os.close(fd)
+
+    def _open_lock(self) -> int:
+        return os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def _acquire(self, fd: int) -> None:
         """Takes the lock. Refuses when a launcher has it; waits for the orphaned node of a dead one."""

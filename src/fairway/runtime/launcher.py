@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from fairway import __version__
 from fairway.runtime import process, sockets
+from fairway.runtime.companions import Companion, Companions
 from fairway.runtime.datadir import DataDir, LauncherState, Phase
 from fairway.runtime.logfile import RotatingFile
 from fairway.runtime.status import Event, Fatal, Notice, Problem, Ready, decode
@@ -50,6 +51,8 @@ class LaunchConfig:
     backoff_max_s: float = 5.0
     stable_after_s: float = 10.0
     """A node that served this long starts the backoff anew."""
+    companions: Callable[[], Sequence[Companion]] = lambda: ()
+    """The clusters that run beside this folder's hub, as they are wanted at the moment."""
 
 
 @dataclass(slots=True)
@@ -82,8 +85,12 @@ class Launcher:
         with self._data.locked() as lock_fd, self._logging(), self._signals():
             listener = self._listen()
             life_read, life_write = os.pipe()
+            inherited = _Inherited(listener=listener, lock_fd=lock_fd, life_fd=life_read)
+            companions = Companions(self._config.companions, self._config.node_environment, self._tell)
             try:
-                await self._supervise(_Inherited(listener=listener, lock_fd=lock_fd, life_fd=life_read))
+                # Clusters are there before the hub looks for them, and until it has stopped to dispatch.
+                async with companions.running(self._stop, self._kill):
+                    await self._supervise(inherited)
             finally:
                 listener.close()
                 os.close(life_read)
@@ -117,7 +124,7 @@ class Launcher:
 
     async def _supervise(self, inherited: _Inherited) -> None:
         start_failures = quick_deaths = 0
-        while True:
+        while not self._stop.is_set():
             run = await self._live(inherited)
             if self._stop.is_set():
                 return
@@ -125,8 +132,6 @@ class Launcher:
             self._give_up_if_hopeless(run, start_failures)
             quick_deaths = 0 if run.served_s >= self._config.stable_after_s else quick_deaths + 1
             await self._pause(run, quick_deaths)
-            if self._stop.is_set():
-                return
 
     def _give_up_if_hopeless(self, run: _Run, start_failures: int) -> None:
         """A first start that says why it failed is for the person at the terminal; later ones are tried again for a while."""
