@@ -18,8 +18,9 @@ from fairway.control.adapters import JobAdapter, Json, names
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror, Table
-from fairway.control.resources import CHECKS, WORKLOADS
+from fairway.control.resources import CHECKS, KUEUE, WORKLOADS
 from fairway.control.times import parse_duration
+from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.core.dispatch.decide import decide
 from fairway.core.dispatch.model import Case, DeleteRemote, Nominate
 from fairway.core.dispatch.model import Link as LinkFacts
@@ -67,9 +68,9 @@ class Dispatcher:
         self._clock = clock
         self._links = links
         self._revision = revision
-        lost = parse_duration(config.multi_kueue.worker_lost_timeout)
-        self._window = window or (lambda _cluster: lost)
-        self._gates = config.gate("MultiKueueOrchestratedPreemption")
+        self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
+        self._window = window or (lambda _cluster: self._lost)
+        self._gates = config.feature_gates.get("MultiKueueOrchestratedPreemption", False)
         self.known = Knowledge(hub, fleet, links, adapters)
         self.nominator = Nominator(config, self.known)
         self._applier = Applier(client, hub, record)
@@ -81,6 +82,9 @@ class Dispatcher:
         self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
         self.refusals: dict[tuple[str, str], str] = {}
         """By workload and cluster: what the cluster said when it would not take it."""
+        self._remote_jobs: dict[tuple[str, str], dict[tuple[Resource, str], None]] = {}
+        """By cluster and workload: jobs there that belong to it."""
+        self._check_of: dict[str, str] = {}
         self._scenes: dict[str, tuple[str, ...]] = {}
         self._jobs_of: dict[str, tuple[str, ...]] = {}
         self._by_job: dict[str, set[str]] = {}
@@ -108,14 +112,34 @@ class Dispatcher:
         for adapter in adapters:
             if adapter.resource in hub:
                 hub[adapter.resource].on_change(self._on_job)
-        hub[CHECKS].on_change(lambda *_: self._touch_all())
-        fleet[MULTIKUEUE_CONFIGS].on_change(lambda *_: self._touch_all())
+        hub[CHECKS].on_change(self._on_check)
+        fleet[MULTIKUEUE_CONFIGS].on_change(self._on_config)
         self._links.on_new(self._on_link)
         self._links.on_change(self._on_link_state)
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
         if any(item is not None and b'"admissionChecks"' in item.value for item in (before, after)):
             self.touch(key)
+
+    def _on_check(self, key: str, before: Item | None, after: Item | None) -> None:
+        """A check leads elsewhere now: everything that it is about is looked at."""
+        old, new = (_parameters(each) for each in (before, after))
+        if old == new or MULTIKUEUE not in (old[0], new[0]):
+            return
+        name = f'"name":"{key.partition("/")[2]}"'.encode()
+        for workload in self.known.hub[WORKLOADS]:
+            item = self.known.hub[WORKLOADS].item(workload)
+            if item is not None and name in item.value.replace(b": ", b":"):
+                self.touch(workload)
+
+    def _on_config(self, key: str, before: Item | None, after: Item | None) -> None:
+        if _clusters(before) == _clusters(after):
+            return
+        name = key.partition("/")[2]
+        checks = {check for check in self.known.controllers if self.known.config_of(check) == name}
+        for workload, check in sorted(self._check_of.items()):
+            if check in checks:
+                self.touch(workload)
 
     def _on_job(self, _key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
@@ -134,7 +158,7 @@ class Dispatcher:
         self.nominator.listen(link)
         for resource, table in link.tables.items():
             if resource in (kind.resource for kind in self.known.kinds.values()):
-                table.on_change(lambda _key, before, after: self._on_remote_job(before, after))
+                table.on_change(partial(self._on_remote_job, cluster, resource))
 
     def _on_remote(self, cluster: str, key: str, before: Item | None, after: Item | None) -> None:
         self.nominator.saw(cluster, key, before, after)
@@ -146,12 +170,23 @@ class Dispatcher:
         self.refusals.pop((key, cluster), None)
         self.touch(key)
 
-    def _on_remote_job(self, before: Item | None, after: Item | None) -> None:
+    def _on_remote_job(
+        self, cluster: str, resource: Resource, job: str, before: Item | None, after: Item | None
+    ) -> None:
         item = after or before
         assert item is not None
         workload = names.prebuilt_workload(item.json())
-        if workload:
-            self.touch(f"{item.meta.namespace}/{workload}")
+        if not workload:
+            return
+        key = f"{item.meta.namespace}/{workload}"
+        known = self._remote_jobs.setdefault((cluster, key), {})
+        if after is not None:
+            known[resource, job] = None
+        else:
+            known.pop((resource, job), None)
+            if not known:
+                del self._remote_jobs[cluster, key]
+        self.touch(key)
 
     def _on_link_state(self, cluster: str) -> None:
         link = self._links.get(cluster)
@@ -308,7 +343,7 @@ class Dispatcher:
         if bound and bound not in link_facts:
             # Taken out of the configuration: what runs there runs on while its link is there.
             link_facts[bound] = LinkFacts(False, now)
-        return Case(facts.local_of(scene), remotes, link_facts, self._gates, 0)
+        return Case(facts.local_of(scene), remotes, link_facts, self._gates, self._lost)
 
     def _orphans(self, key: str, now: Time) -> Outcome:
         """Copies of a workload that is not here any more."""
@@ -320,7 +355,7 @@ class Dispatcher:
             if link is None or not link.connected or self._boxes[cluster].busy(key):
                 continue
             remote = link.table(WORKLOADS).get(key)
-            jobs = self._orphan_jobs(link, key, remote)
+            jobs = self._orphan_jobs(link, key)
             for adapter_resource, job in jobs:
                 if not job["metadata"].get("deletionTimestamp"):
                     outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
@@ -335,16 +370,10 @@ class Dispatcher:
         outcome.ops = [op for op in outcome.ops if self._may_try(key, op.cluster, now)]
         return outcome
 
-    def _orphan_jobs(self, link: Link, key: str, remote: Json | None) -> list[tuple[Resource, Json]]:
-        owners = facts.owners_of(remote) if remote is not None else []
-        namespace = key.partition("/")[0]
-        found = []
-        for api_version, kind, name in owners:
-            adapter = self.known.kinds.get((api_version, kind))
-            job = link.table(adapter.resource).get(f"{namespace}/{name}") if adapter is not None else None
-            if adapter is not None and job is not None:
-                found.append((adapter.resource, job))
-        return found
+    def _orphan_jobs(self, link: Link, key: str) -> list[tuple[Resource, Json]]:
+        known = self._remote_jobs.get((link.name, key), {})
+        found = ((resource, link.table(resource).get(job)) for resource, job in known)
+        return [(resource, job) for resource, job in found if job is not None]
 
     # --- what is on its way -----------------------------------------------------------------------------------------
 
@@ -406,8 +435,10 @@ class Dispatcher:
                 if not known:
                     del self._by_job[uid]
         self._waiting.discard(key)
+        self._check_of.pop(key, None)
         if scene is None:
             return
+        self._check_of[key] = scene.check
         status = scene.workload.get("status") or {}
         clusters = {*scene.remotes, *(status.get("nominatedClusterNames") or ())}
         if status.get("clusterName"):
@@ -421,3 +452,19 @@ class Dispatcher:
             self._by_job.setdefault(uid, set()).add(key)
         if not status.get("clusterName"):
             self._waiting.add(key)
+
+
+def _parameters(check: Item | None) -> tuple[str, str, str]:
+    """Who answers a check, and from which configuration."""
+    spec = (check.json().get("spec") or {}) if check is not None else {}
+    parameters = spec.get("parameters") or {}
+    usable = parameters.get("kind") == "MultiKueueConfig" and parameters.get("apiGroup") == KUEUE
+    return (
+        str(spec.get("controllerName", "")),
+        "MultiKueueConfig" if usable else "",
+        parameters.get("name", "") if usable else "",
+    )
+
+
+def _clusters(config: Item | None) -> list[str]:
+    return list((config.json().get("spec") or {}).get("clusters") or ()) if config is not None else []

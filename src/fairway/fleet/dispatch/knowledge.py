@@ -56,13 +56,15 @@ class Knowledge:
                 return mirror[resource]
         return None
 
-    def clusters(self, check: str) -> list[str]:
-        """The clusters that a check may hand work to, in the order of its configuration."""
+    def config_of(self, check: str) -> str:
+        """The MultiKueueConfig that a check names, or nothing."""
         obj = self.hub[CHECKS].get(f"/{check}") or {}
         parameters = (obj.get("spec") or {}).get("parameters") or {}
-        if parameters.get("kind") != "MultiKueueConfig":
-            return []
-        config = self.fleet[MULTIKUEUE_CONFIGS].get(f"/{parameters.get('name', '')}") or {}
+        return str(parameters.get("name", "")) if parameters.get("kind") == "MultiKueueConfig" else ""
+
+    def clusters(self, check: str) -> list[str]:
+        """The clusters that a check may hand work to, in the order of its configuration."""
+        config = self.fleet[MULTIKUEUE_CONFIGS].get(f"/{self.config_of(check)}") or {}
         return list((config.get("spec") or {}).get("clusters") or ())
 
     def is_dispatched(self, check: str) -> bool:
