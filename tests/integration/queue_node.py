@@ -59,6 +59,9 @@ class Work:
         path = self._marks / f"{what}-{name}"
         return path.read_text().split() if path.exists() else []
 
+    def let_go(self) -> None:
+        (self._marks / "go").touch()
+
     def _template(self, name: str, cpu: str, then: str, grace: int = 1) -> Json:
         mark = f"echo $POD >> {self._marks}"
         container = {
@@ -109,15 +112,16 @@ def _queue() -> Json:
     return {"metadata": {"name": "main"}, "spec": spec}
 
 
-def run(folder: Path, marks: Path) -> None:
-    """One life. Writes `report.json` beside the node's data when everything has ended."""
+def run(folder: Path, marks: Path, last: bool) -> None:
+    """One life. The last one lets the work of low priority end, and writes `report.json` when everything has ended."""
     logging.basicConfig(filename=folder / "node.log", level=logging.WARNING)
-    asyncio.run(_Life(folder, Work(marks)).live())
+    asyncio.run(_Life(folder, Work(marks), last).live())
 
 
 class _Life:
-    def __init__(self, folder: Path, work: Work) -> None:
+    def __init__(self, folder: Path, work: Work, last: bool) -> None:
         self._folder = folder
+        self._last = last
         self._work = work
         self._node = Node(folder / "data", machine=Declared(cpu=QUOTA, memory="1Gi"), with_default_queue=False)
         self._client = LocalClient(self._node.spaces[0], "test")
@@ -134,6 +138,8 @@ class _Life:
             await self._delete_doomed()
         while not await self._over():
             await self._delete_doomed()
+            if self._last and self._work.ran("urgent-0"):
+                self._work.let_go()
             await asyncio.sleep(_LOOK_S)
         await self._report()
         await self._node.stop()

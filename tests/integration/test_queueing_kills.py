@@ -29,9 +29,7 @@ def lives(folder: Path, marks: Path, seed: int) -> Counter[str]:
     chance, ends = random.Random(seed), Counter[str]()
     for life in range(KILLS + 1):
         last = life == KILLS
-        if last:
-            (marks / "go").touch()
-        node = context.Process(target=queue_node.run, args=(folder, marks))
+        node = context.Process(target=queue_node.run, args=(folder, marks, last))
         node.start()
         node.join(PATIENCE_S if last else chance.uniform(0.2, 1.4))
         node.kill()

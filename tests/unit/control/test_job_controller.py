@@ -116,6 +116,24 @@ def test_a_suspended_job_has_no_pods_and_a_resumed_one_starts_again() -> None:
     run(scenario())
 
 
+def test_a_job_that_was_suspended_while_it_ran_is_not_held_back_for_it_when_it_resumes() -> None:
+    async def scenario() -> None:
+        async with cluster() as c:
+            c.kubelet.hold = lambda _pod: True
+            pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never", "nodeName": "n"}
+            await c.submit(template={"spec": pod})
+            await c.until(lambda job: job["status"].get("ready") == 1)
+            await c.change(JOBS, "j", {"spec": {"suspend": True}})
+            await c.until(lambda job: condition("Suspended")(job) and not job["status"].get("terminating"))
+            c.kubelet.hold = lambda _pod: False
+            resumed = c.clock.monotonic
+            await c.change(JOBS, "j", {"spec": {"suspend": False}})
+            await c.until(condition("Complete"))
+            assert c.clock.monotonic - resumed < 5
+
+    run(scenario())
+
+
 def test_a_finished_job_goes_with_its_pods_when_its_time_to_live_is_over() -> None:
     async def scenario() -> None:
         async with cluster() as c:

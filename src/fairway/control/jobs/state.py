@@ -84,12 +84,14 @@ class Tracked:
         self.settled.discard(uid)
         self.pods.pop(uid, None)
 
-    def settle(self, pod: PodView) -> None:
-        """It is over and counted: only when and how it ended still matters."""
+    def settle(self, pod: PodView, *, dropped: bool = False) -> None:
+        """It is over and counted: only when and how it ended still matters. Not if it was dropped: we ended it, and did not count it."""
         self.forget_pod(pod.uid)
         if self.over:
             return
         self.settled.add(pod.uid)
+        if dropped:
+            return
         at = (pod.finished_at,)
         self.past = self.past.plus(at, ()) if pod.phase == "Succeeded" else self.past.plus((), at)
 
@@ -172,7 +174,7 @@ class State:
         if not tracked.over:
             tracked.names.add(pod.name)
         if pod.terminal and (not pod.tracked or pod.uid in tracked.released):
-            tracked.settle(pod)
+            tracked.settle(pod, dropped=pod.deleting or pod.uid in tracked.deleted)
             return True
         tracked.pods[pod.uid], tracked.items[pod.uid] = pod, item
         return known is None or not _same(known, pod)
