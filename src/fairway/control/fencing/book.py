@@ -68,7 +68,7 @@ class Book:
     def __init__(self, boot: Boot, known: Mapping[str, Lease]) -> None:
         """known: the leases that an earlier life of the node handed on; they hold until they end."""
         self._boot = boot
-        self._born = boot.now
+        self._born = self._stamped = boot.now
         self._origins: dict[str, _Origin] = {}
         for origin, lease in known.items():
             self._origins[origin] = _Origin(term=lease if lease.until > self._born else None)
@@ -80,7 +80,9 @@ class Book:
         return list(self._origins)
 
     def stamp(self) -> Stamp:
-        return Stamp(self._boot.id, self._boot.now)
+        """Each is later than all before it and than the beginning of this life, be it by a hair."""
+        self._stamped = max(self._boot.now, math.nextafter(self._stamped, math.inf))
+        return Stamp(self._boot.id, self._stamped)
 
     def renew(self, origin: str, renewal: Renewal) -> None:
         known = self._origins.setdefault(origin, _Origin())
@@ -89,9 +91,9 @@ class Book:
             known.floor = renewal.floor
             known.gone = {key: epoch for key, epoch in known.gone.items() if epoch >= renewal.floor}
         stamp = parse_stamp(renewal.stamp)
-        if stamp is None or stamp.boot != self._boot.id or not 0 <= stamp.at <= now:
+        if stamp is None or stamp.boot != self._boot.id or not 0 <= stamp.at <= max(now, self._stamped):
             return
-        known.renewed = known.renewed or stamp.at >= self._born
+        known.renewed = known.renewed or stamp.at > self._born
         known.length_s = renewal.length_s
         self._prolong(known, Lease(now, stamp.at + renewal.length_s, renewal.grace_s), now)
 

@@ -118,11 +118,10 @@ class LeaseHook:
             return
         meta = admission.new.metadata
         notes = dict(meta.annotations) if meta.annotations else {}
-        stamp = self._book.stamp()
         if not admission.options.dry_run:
             self._book.renew(origin, _renewal(admission.new, notes))
             self._changed(origin)
-        notes[names.STAMP] = stamp.text
+        notes[names.STAMP] = self._book.stamp().text
         notes.pop(names.RENEW_AGAIN, None)
         if not self._book.satisfied(origin):
             notes[names.RENEW_AGAIN] = "true"

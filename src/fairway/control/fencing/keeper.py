@@ -158,17 +158,16 @@ class Keeper:
             await self._sleep(RETRY_SECONDS)
 
     async def _evict_all(self, origin: str) -> bool:
-        """One round; whether nothing was left to evict. What changed under our hands is seen in the next."""
+        """One round; whether nothing is left of what was there. What changed under our hands is seen in the next."""
         found = await self._client.list(WORKLOADS, Query(labels=f"{names.ORIGIN}={origin}"))
         victims = [obj for obj in (item.json() for item in found.items) if must_go(obj)]
-        if not victims:
-            return True
-        evicted = await self._mark([obj for obj in victims if not _marked(obj)], origin)
-        evicted += [obj for obj in victims if _marked(obj)]
-        if evicted:
-            bodies = [{**obj, "spec": {**obj["spec"], "active": False}} for obj in evicted]
-            await self._client.bulk([BulkItem("update", WORKLOADS, body) for body in bodies])
-        return False
+        evicted = [obj for obj in victims if _marked(obj)]
+        fresh = [obj for obj in victims if not _marked(obj)]
+        if fresh:
+            evicted += await self._mark(fresh, origin)
+        bodies = [{**obj, "spec": {**obj["spec"], "active": False}} for obj in evicted]
+        results = await self._client.bulk([BulkItem("update", WORKLOADS, body) for body in bodies]) if bodies else []
+        return sum(isinstance(result, Item) for result in results) == len(victims)
 
     async def _mark(self, victims: list[Json], origin: str) -> list[Json]:
         text = self._why(origin)
