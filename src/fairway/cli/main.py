@@ -11,7 +11,7 @@ from typing import Annotated, Protocol, runtime_checkable
 import typer
 
 from fairway import __version__
-from fairway.cli import lifecycle, options, people, tokens
+from fairway.cli import cluster, clusters, lifecycle, options, people, tokens
 from fairway.cli.kubeconfig import kubeconfig
 from fairway.cli.output import Output, note, say, show_json, show_problem
 from fairway.cli.run import run
@@ -63,11 +63,13 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     lifecycle.status,
     run,
     *people.COMMANDS,
+    clusters.clusters,
     simulate,
     kubeconfig,
 )
 for command in _COMMANDS:
     cli.command()(command)
+cli.add_typer(cluster.commands)
 cli.add_typer(tokens.commands)
 cli.command()(version)
 
