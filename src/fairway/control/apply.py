@@ -14,7 +14,7 @@ from typing import Literal
 from fairway.api.client import BulkItem, Client, Deletion, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
-from fairway.control.mirror import Mirror
+from fairway.control.mirror import Tables
 
 log = logging.getLogger("fairway.control")
 Verb = Literal["create", "update", "updateStatus", "delete"]
@@ -42,7 +42,7 @@ class Write:
 
 
 class Applier:
-    def __init__(self, client: Client, mirror: Mirror, record: Callable[[Note], None]) -> None:
+    def __init__(self, client: Client, mirror: Tables, record: Callable[[Note], None]) -> None:
         self._client = client
         self._mirror = mirror
         self._record = record

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -126,6 +127,30 @@ class Table:
 
     def deleted(self, item: Item) -> None:
         self.remove(item)
+
+
+class Tables(Protocol):
+    """What is known of some resources."""
+
+    def __getitem__(self, resource: Resource) -> Table: ...
+
+    def __contains__(self, resource: object) -> bool: ...
+
+
+class Joined:
+    """The tables of several mirrors as one."""
+
+    def __init__(self, *mirrors: Tables) -> None:
+        self._mirrors = mirrors
+
+    def __getitem__(self, resource: Resource) -> Table:
+        for mirror in self._mirrors:
+            if resource in mirror:
+                return mirror[resource]
+        raise KeyError(resource)
+
+    def __contains__(self, resource: object) -> bool:
+        return any(resource in mirror for mirror in self._mirrors)
 
 
 class Mirror:

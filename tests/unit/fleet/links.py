@@ -48,6 +48,7 @@ class FakeLinks:
     def __init__(self) -> None:
         self.links: dict[str, FakeLink] = {}
         self._listeners: list[Callable[[str], None]] = []
+        self._new: list[Callable[[FakeLink], None]] = []
 
     def get(self, name: str) -> FakeLink | None:
         return self.links.get(name)
@@ -58,18 +59,28 @@ class FakeLinks:
     def on_change(self, listener: Callable[[str], None]) -> None:
         self._listeners.append(listener)
 
+    def on_new(self, listener: Callable[[FakeLink], None]) -> None:
+        self._new.append(listener)
+
+    def _link(self, name: str) -> FakeLink:
+        if name not in self.links:
+            self.links[name] = FakeLink(name)
+            for listener in self._new:
+                listener(self.links[name])
+        return self.links[name]
+
     def tell(self, name: str) -> None:
         for listener in self._listeners:
             listener(name)
 
     def connect(self, name: str, client: Client | None = None) -> FakeLink:
-        link = self.links.setdefault(name, FakeLink(name))
+        link = self._link(name)
         link.client, link.connected, link.ever_synced, link.trouble, link.attempts = client, True, True, None, 0
         self.tell(name)
         return link
 
     def lose(self, name: str, since: Time, message: str = "connection refused") -> FakeLink:
-        link = self.links.setdefault(name, FakeLink(name))
+        link = self._link(name)
         link.connected, link.lost_since, link.attempts = False, since, link.attempts + 1
         link.trouble = FakeTrouble("ClientConnectionFailed", message)
         self.tell(name)

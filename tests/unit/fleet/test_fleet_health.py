@@ -155,12 +155,6 @@ def test_what_is_out_of_sight_stays_as_it_was_last_seen() -> None:
     assert "reasons" not in back["status"]
 
 
-def test_a_heartbeat_alone_is_a_soft_change_and_health_is_not() -> None:
-    before = {"health": "Healthy", "lastHeartbeatTime": "a", "available": {"cpu": "1"}}
-    assert health.is_soft(before, {"health": "Healthy", "lastHeartbeatTime": "b"})
-    assert not health.is_soft(before, {**before, "health": "Unhealthy"})
-
-
 def test_a_member_cluster_says_the_same_in_its_own_words() -> None:
     seen = health.with_status(CLUSTER, Judgement("Healthy"), HEARD, SIGHT, None, NOW)
     made = member.with_status({"metadata": {"name": "c1", "generation": 1}}, seen, "2026-01-01T12:00:00Z")["status"]

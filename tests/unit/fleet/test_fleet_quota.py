@@ -96,3 +96,17 @@ def test_a_queue_of_a_cluster_counts_once_however_many_lead_to_it() -> None:
     other = {"metadata": {"name": "more", "namespace": "default"}, "spec": {"clusterQueue": "default"}}
     both = Worker([*twice.local_queues, other], twice.cluster_queues)
     assert quota.offered([both], {"default/default", "default/more"}).render("cpu") == "2"
+
+
+def test_a_queue_that_follows_its_pool_covers_whatever_the_clusters_offer() -> None:
+    ours = queue(cpu("1"))
+    gpus = {"name": "nvidia.com/gpu", "nominalQuota": "4"}
+    big = Worker(worker("2").local_queues, [queue(cpu("2"), gpus, check=False)])
+    verdict = decided(ours, "Automated", a=big)
+    assert verdict.automation is not None
+    assert verdict.automation.reason == "UnsupportedConfiguration"
+    ours["metadata"]["annotations"] = {quota.FOLLOWS: "default"}
+    verdict = decided(ours, "Automated", a=big)
+    assert resources(verdict) == [cpu("2"), gpus]
+    assert verdict.groups is not None
+    assert verdict.groups[0]["coveredResources"] == ["cpu", "nvidia.com/gpu"]

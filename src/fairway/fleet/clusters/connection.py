@@ -20,3 +20,9 @@ def active(link: Link) -> Said:
         if link.next_attempt is not None:
             message += f", next connection attempt: {render_time(link.next_attempt)}"
     return Said("False", reason, message)
+
+
+def is_being_tried(link: Link) -> bool:
+    """For the first time, with nothing to say about it yet."""
+    unheard = not link.connected and not link.ever_synced and link.attempts == 0
+    return unheard and (link.trouble is None or link.trouble.reason == LOST)

@@ -10,14 +10,13 @@ from fairway.control.conditions import set_condition, with_own_status
 from fairway.control.times import render_time
 from fairway.core.model import SECOND, Time
 from fairway.fleet.clusters import pools
+from fairway.fleet.clusters.connection import is_being_tried
 from fairway.fleet.clusters.ports import Link
 from fairway.kinds.own.cluster import Health
 
 SILENT = 20 * SECOND
 """A cluster whose watches are open but that answers nothing for so long is not healthy."""
 NODE_COUNT = "kubernetes-fleet.io/node-count"
-SOFT = frozenset({"lastHeartbeatTime", "available"})
-"""Parts of a status that change all the time and are not worth a write each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +45,12 @@ class Judgement:
 def judge(cluster: Json, pool: Json | None, link: Link | None, answer: Answer, now: Time) -> Judgement:
     """pool: the cluster's, if it is there. link: none for a cluster without an API, and for one that is yet to be tried."""
     reasons: list[str] = []
-    unknown = link is None or (not link.connected and not link.ever_synced and link.attempts == 0)
+    unknown = link is None or is_being_tried(link)
     if link is None:
         reasons.append("not connected yet" if _has_api(cluster) else "has no API that says how it does")
     elif not link.connected:
         why = link.trouble.message if link.trouble is not None else "not connected"
-        since = f" since {render_time(link.lost_since)}" if link.ever_synced else ""
-        reasons.append(f"unreachable{since}: {why}" if not unknown else why)
-        unknown = unknown and (link.trouble is None or link.trouble.reason == "ClientConnectionFailed")
+        reasons.append(why if unknown or not link.attempts else f"{_unreachable(link)}: {why}")
     elif answer.silent_since is not None and now - answer.silent_since >= SILENT:
         reasons.append(f"does not answer since {render_time(answer.silent_since)}: {answer.silence}")
     drift: list[str] = []
@@ -66,6 +63,10 @@ def judge(cluster: Json, pool: Json | None, link: Link | None, answer: Answer, n
         return Judgement("Healthy")
     only_unknown = unknown and len(reasons) == 1
     return Judgement("Unknown" if only_unknown else "Unhealthy", tuple(reasons), tuple(drift))
+
+
+def _unreachable(link: Link) -> str:
+    return f"unreachable since {render_time(link.lost_since)}" if link.ever_synced else "unreachable"
 
 
 def _has_api(cluster: Json) -> bool:
@@ -132,9 +133,3 @@ def _put(status: Json, name: str, value: Json | list[str] | None) -> None:
         status[name] = value
     else:
         status.pop(name, None)
-
-
-def is_soft(before: Json, after: Json) -> bool:
-    """Whether two statuses differ only in what changes all the time."""
-    names = (before.keys() | after.keys()) - SOFT
-    return all(before.get(name) == after.get(name) for name in names)

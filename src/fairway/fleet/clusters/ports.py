@@ -59,7 +59,13 @@ class Links(Protocol):
 
     def names(self) -> list[str]: ...
 
-    def on_change(self, listener: Callable[[str], None]) -> None: ...
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """Told the name of a cluster whose link is another, or in another state."""
+        ...
+
+    def on_new(self, listener: Callable[[Link], None]) -> None:
+        """Told of every link before it is opened, to listen to its tables."""
+        ...
 
 
 class Said(NamedTuple):

@@ -18,6 +18,8 @@ _AUTOMATED = Said("True", "QuotaAutomated", "ClusterQueue quota is automatically
 _NOT_ASKED = Said("False", "NotRequested", "MultiKueue manager quota automation has not been requested.")
 _NO_CONFIG = "The referenced MultiKueueConfig was not found."
 _ONE_FLAVOR = "Quota automation requires that the manager-side ClusterQueue has exactly one ResourceFlavor"
+FOLLOWS = "fairway.dev/follows-pool"
+"""Annotation: what carries it follows the clusters of that pool. On a ClusterQueue: it covers what they have queues for."""
 FAR_OFF = 2
 """More than this many times, or less than one in this many, is far off."""
 
@@ -72,11 +74,30 @@ def decide(queue: Json, fleet: Fleet) -> Verdict:
     groups = (queue.get("spec") or {}).get("resourceGroups") or []
     if len(groups) != 1 or len(groups[0].get("flavors") or ()) != 1:
         return Verdict(_unsupported(_ONE_FLAVOR))
-    missing = sorted(set(total) - set(groups[0].get("coveredResources") or ()))
-    if missing:
+    group, covered = groups[0], list(groups[0].get("coveredResources") or ())
+    missing = sorted(set(total) - set(covered))
+    if missing and follows(queue):
+        group = {**group, "coveredResources": [*covered, *missing]}
+    elif missing:
         said = f"manager-side coveredResources is missing resources configured on workers: [{' '.join(missing)}]"
         return Verdict(_unsupported(said))
-    return Verdict(_AUTOMATED, [_followed(groups[0], total)])
+    return Verdict(_AUTOMATED, [_followed(group, total)])
+
+
+def is_lower(queue: Json, verdict: Verdict) -> bool:
+    """Whether a quota that follows would go down for any resource."""
+    if verdict.groups is None:
+        return False
+    before, after = Sums(), Sums()
+    for sums, groups in ((before, (queue.get("spec") or {}).get("resourceGroups")), (after, verdict.groups)):
+        for name, amount in quotas({"spec": {"resourceGroups": groups}}):
+            sums.add(name, amount)
+    return any(after.nanos(name) < before.nanos(name) for name in before)
+
+
+def follows(obj: Json) -> str:
+    """The pool that an object follows; empty if it stands for itself."""
+    return str((obj["metadata"].get("annotations") or {}).get(FOLLOWS) or "")
 
 
 def offered(workers: Iterable[Worker], tenants: set[str]) -> Sums:
