@@ -7,11 +7,34 @@ from collections.abc import AsyncIterator
 from contextvars import copy_context
 
 from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.lease import Lease
 from fairway.runtime.virtual import VirtualLoop
 from fairway.sim.chance import Chance
 from fairway.sim.fleet.machine import Run, SimMachine
 
 RESCAN_S = 5.0
+
+
+class SimLeases:
+    """The files in which shims find their leases."""
+
+    def __init__(self, machine: SimMachine, folder: str, chance: Chance) -> None:
+        self._machine = machine
+        self._folder = folder
+        self._chance = chance
+
+    def known(self) -> dict[str, Lease]:
+        return {path.removeprefix(f"{self._folder}/"): lease for path, lease in sorted(self._machine.leases.items())}
+
+    def path(self, origin: str) -> str:
+        return f"{self._folder}/{origin}"
+
+    async def write(self, origin: str, granted: Lease) -> None:
+        await asyncio.sleep(self._chance.between(0.0001, 0.003))
+        self._machine.leases[self.path(origin)] = granted
+
+    def close(self) -> None:
+        return None
 
 
 class SimEngine:

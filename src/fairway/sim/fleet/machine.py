@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.lease import EXPIRED, Lease
 from fairway.runtime.virtual import Process, VirtualClock, VirtualLoop
 from fairway.sim.chance import Chance
 from fairway.sim.fleet.chronicle import Chronicle
 from fairway.sim.fleet.disk import Image
 from fairway.sim.fleet.payloads import Payloads, Stretch
 
-LEASE_GRACE_S = 5.0
 LEASE_CHECK_S = 1.0
 _TICK_S = 1e-6
 PAYLOAD = "payload"
 """The program that a simulated machine can run: `payload JOB SECONDS EXIT_CODE`."""
 
 
-@dataclass(slots=True)
-class Lease:
-    boot: str
-    until: float
+@dataclass(frozen=True, slots=True)
+class BootClock:
+    """The boot that a node started in."""
+
+    id: str
+    clock: VirtualClock
+
+    @property
+    def now(self) -> float:
+        return self.clock.boot
 
 
 @dataclass(slots=True)
@@ -55,7 +62,7 @@ class SimMachine:
         """Small things that a node keeps in its folder."""
         self.runs: dict[str, Run] = {}
         self.leases: dict[str, Lease] = {}
-        """Lease files by path. They are not synced, and a boot later they say nothing."""
+        """Lease files by path. They are not synced, and gone after a boot."""
         self.heard: Callable[[str], None] | None = None
         """The socket on which an engine hears of its runs."""
         self.honours_leases = True
@@ -66,6 +73,7 @@ class SimMachine:
         self.boots += 1
         self.boot_id = f"{self.name}-boot-{self.boots}"
         self.clock = VirtualClock(self._loop, skew=self.skew, booted=self._loop.time())
+        self.leases = {}
         self._kernel = Process(self._loop, self.boot_id)
 
     def lose_power(self) -> None:
@@ -118,29 +126,35 @@ class SimMachine:
     def _before(self, run: Run) -> str:
         if run.stop_until is not None:
             return "Stopped"
-        return "" if self._lease_until(run) > self.clock.boot else "LeaseExpired"
+        return "" if self._lease(run).until > self.clock.boot else EXPIRED
 
-    def _lease_until(self, run: Run) -> float:
+    def _lease(self, run: Run) -> Lease:
+        """As it is in the file. One of a term after the run's own says nothing about it."""
         if not run.spec.lease or not self.honours_leases:
-            return float("inf")
+            return Lease(0.0, math.inf)
         lease = self.leases.get(run.spec.lease)
-        return lease.until if lease is not None and lease.boot == self.boot_id else 0.0
+        if lease is None or (run.spec.lease_since and lease.since != run.spec.lease_since):
+            return Lease(0.0, 0.0)
+        return lease
 
     async def _attend(self, run: Run, end: float) -> str:
         """Until the payload ends; why, if not by itself."""
-        why, lease_until = "", self._lease_until(run)
-        kill_at = float("inf")
+        why, lease = "", self._lease(run)
+        until, kill_at = lease.until, math.inf
         while (now := self.clock.boot) < min(end, kill_at):
-            if now >= lease_until:
-                lease_until = self._lease_until(run)
-                if now >= lease_until:
-                    why, lease_until = "LeaseExpired", float("inf")
-                    kill_at = min(kill_at, self._obeys(now + LEASE_GRACE_S))
-                    continue
+            if now >= until:
+                renewed = self._lease(run)
+                if now >= renewed.until:
+                    why, kill_at = EXPIRED, min(kill_at, self._obeys(until + lease.grace_s))
+                    until = math.inf
+                else:
+                    lease, until = renewed, renewed.until
+                continue
             if run.stop_until is not None and not why:
                 why, kill_at = "Stopped", min(kill_at, self._obeys(run.stop_until))
                 continue
-            due = min(end, kill_at, lease_until)
+            kill_at = min(kill_at, run.stop_until) if run.stop_until is not None else kill_at
+            due = min(end, kill_at, until)
             patience = min(due - now, LEASE_CHECK_S) if run.spec.lease else due - now
             run.wake.clear()
             try:

@@ -17,8 +17,8 @@ from fairway.runtime.virtual import Process, VirtualLoop
 from fairway.sim.chance import Chance
 from fairway.sim.fleet.chronicle import Chronicle
 from fairway.sim.fleet.disk import Image, ImageLog, SlowDisk
-from fairway.sim.fleet.engine import SimEngine
-from fairway.sim.fleet.machine import SimMachine
+from fairway.sim.fleet.engine import SimEngine, SimLeases
+from fairway.sim.fleet.machine import BootClock, SimMachine
 from fairway.sim.fleet.network import Network
 from fairway.store import Store
 
@@ -128,4 +128,6 @@ class SimNode:
             usage=lambda: Usage(0.0, 1 << 30),
             variables={},
             engine=lambda _folder: SimEngine(self.machine, self._loop, self._chance),
+            boot=BootClock(self.machine.boot_id, self.machine.clock),
+            leases=lambda folder: SimLeases(self.machine, str(folder), self._chance),
         )
