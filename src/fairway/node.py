@@ -20,7 +20,6 @@ from fairway.control.adapters import ADAPTERS
 from fairway.control.admission.queueing import Queueing
 from fairway.control.configuration import Configuration, MultiKueue
 from fairway.control.fencing.fencing import Fencing
-from fairway.control.fencing.files import FolderOfLeases
 from fairway.control.in_use import InUse
 from fairway.control.jobs.controller import Jobs
 from fairway.control.jobsets.controller import JobSets
@@ -169,8 +168,8 @@ class Node:
             return None
         folder = self._data / "spaces" / space.name
         place = self._place = self._place or this_machine()
-        leases = FolderOfLeases(folder / "leases", ThreadDisk(f"leases-{space.name}"))
-        fencing = Fencing(space, LocalClient(space, "fairway-fencing"), leases, self._clock)
+        leases = place.leases(folder / "leases")
+        fencing = Fencing(space, LocalClient(space, "fairway-fencing"), leases, self._clock, boot=place.boot)
         space.objects.hooks += fencing.hooks
         cluster = Cluster(
             lambda name: LocalClient(space, name), folder, declared, place, self._clock, self._ids, fencing

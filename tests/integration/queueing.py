@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.integration import invariants
-
 from fairway.api import bootstrap
 from fairway.api.client import Client, Query, Resource
 from fairway.api.garbage import GarbageCollector
@@ -25,6 +23,7 @@ from fairway.kinds.builtin import KINDS
 from fairway.kinds.types import format_time
 from fairway.runtime.clock import moment
 from fairway.runtime.ids import SeededIds
+from fairway.sim import invariants
 from fairway.store import Store
 
 Json = dict[str, Any]

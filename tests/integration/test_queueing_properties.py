@@ -8,13 +8,13 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.integration import invariants
 from tests.integration.queueing import JOBS, Cluster, cluster, conditions, job
 
 from fairway.api.client import BulkItem, BulkResults, Client, Deletion
 from fairway.api.errors import ApiError
 from fairway.control.conditions import is_true
 from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, PRIORITY_CLASSES, WORKLOADS
+from fairway.sim import invariants
 
 QUEUES = ("red", "blue")
 PREEMPTION = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}

@@ -21,7 +21,7 @@ ALLOWED = {
     "control": {"control", "api", "kinds", "runtime", "core", "engines"},
     "engines": {"engines", "runtime"},
     "fleet": {"fleet", "control", "api", "kinds", "runtime", "core"},
-    "sim": {"sim", "core", "control", "kinds", "runtime"},
+    "sim": {"sim", "node", "fleet", "server", "api", "store", "engines", "core", "control", "kinds", "runtime"},
     "cli": {
         "cli",
         "engines",

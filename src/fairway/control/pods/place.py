@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from fairway.control.fencing.boot import Boot, MachineBoot
+from fairway.control.fencing.files import FolderOfLeases, LeaseFiles
 from fairway.engines.engine import Engine
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import machine
+from fairway.runtime.disk import ThreadDisk
 from fairway.runtime.machine import Machine, Usage
 
 
@@ -29,7 +32,17 @@ class Place:
     """What every process finds in its environment."""
     engine: Callable[[Path], LocalEngine]
     """The engine that keeps its runs below a folder."""
+    boot: Boot
+    leases: Callable[[Path], LeaseFiles]
+    """Where the shims find the leases that they run under."""
 
 
 def this_machine() -> Place:
-    return Place(machine.look(), machine.usage, machine.variables(), ProcessEngine)
+    return Place(
+        machine.look(),
+        machine.usage,
+        machine.variables(),
+        ProcessEngine,
+        MachineBoot(),
+        lambda folder: FolderOfLeases(folder, ThreadDisk("leases")),
+    )
