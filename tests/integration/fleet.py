@@ -124,6 +124,11 @@ class Fleeting:
         for each in everyone:
             await each.check()
 
+    async def settle_real(self, seconds: float) -> None:
+        """Connections are noticed and made again in real time: the clock of the fleet stands still meanwhile."""
+        await asyncio.sleep(seconds)
+        await self.settle()
+
     async def move(self, seconds: float) -> None:
         assert self.fleet is not None
         for each in (self.hub, *self.clusters.values()):

@@ -130,3 +130,116 @@ def bodies(names: str) -> list[dict[str, Any]]:
     from tests.integration.queueing import job
 
     return [job(name, "1", "main") for name in names]
+
+
+def test_work_of_a_lost_cluster_moves_only_when_nothing_of_it_can_still_run_there() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a", cpu="3")
+        await made.play()
+        made.wires["two"].break_off()
+        await made.settle_real(0.3)
+        await made.move(60)
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["clusterName"] == "two"
+        assert conditions(workload)["Admitted"][0] == "True"
+        await made.clusters["one"].patch(cluster_queues(), "main", quota("8"), "")
+        await made.move(1000)
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"].get("clusterName") == "one"
+        assert await made.job("a", "one") is not None
+        made.wires["two"].cut = False
+        await made.settle_real(6)
+        await made.play()
+        assert await made.job("a", "two") is None
+        assert await made.workload("a", "two") is None
+
+    run(test, {"one": "1", "two": "4"})
+
+
+def test_a_cluster_that_comes_back_in_time_keeps_its_work() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a")
+        await made.play()
+        before = await made.workload("a")
+        made.wires["one"].break_off()
+        await made.settle_real(0.3)
+        await made.move(60)
+        made.wires["one"].cut = False
+        await made.settle_real(3)
+        await made.complete("a", "one")
+        after = await made.workload("a")
+        assert before is not None
+        assert after is not None
+        assert conditions(after)["Finished"][:2] == ("True", "Succeeded")
+        assert "Evicted" not in conditions(after)
+
+    run(test, {"one": "1"})
+
+
+def test_what_a_cluster_evicts_is_dispatched_again() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a")
+        await made.play()
+        first = ((await made.workload("a")) or {})["status"]["clusterName"]
+        other = {"one": "two", "two": "one"}[first]
+        await made.clusters[first].patch(cluster_queues(), "main", {"spec": {"stopPolicy": "HoldAndDrain"}}, "")
+        for _ in range(4):
+            await made.settle()
+            await made.play()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"].get("clusterName") == other, workload["status"]
+        assert await made.job("a", first) is None
+        assert await made.job("a", other) is not None
+
+    run(test, {"one": "1", "two": "1"})
+
+
+def test_an_eviction_on_the_hub_ends_the_run_on_the_cluster_before_its_quota_is_free() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a")
+        await made.play()
+        await made.hub.patch(cluster_queues(), "main", {"spec": {"stopPolicy": "HoldAndDrain"}}, "")
+        await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert conditions(workload)["Evicted"][0] == "True"
+        assert "admission" in workload["status"]
+        for _ in range(3):
+            await made.play()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert "admission" not in workload["status"]
+        assert await made.job("a", "one") is None
+
+    run(test, {"one": "1"})
+
+
+def test_an_object_of_somebody_else_with_the_same_name_is_never_touched() -> None:
+    async def test(made: Fleeting) -> None:
+        theirs = bodies("a")[0]
+        theirs["metadata"]["labels"] = {}
+        await made.clusters["one"].client.create(made_jobs(), theirs)
+        await made.submit("a")
+        await made.play()
+        job = await made.job("a", "one")
+        assert job is not None
+        assert "kueue.x-k8s.io/multikueue-origin" not in job["metadata"].get("labels", {})
+        await made.hub.client.delete(made_jobs(), "a", "default")
+        await made.settle()
+        assert await made.job("a", "one") is not None
+
+    run(test, {"one": "1"})
+
+
+def cluster_queues() -> Any:
+    from fairway.control.resources import CLUSTER_QUEUES
+
+    return CLUSTER_QUEUES
+
+
+def quota(cpu: str) -> dict[str, Any]:
+    flavor = {"name": "flavor", "resources": [{"name": "cpu", "nominalQuota": cpu}]}
+    return {"spec": {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}}

@@ -139,6 +139,7 @@ class Link:
             uniform=self._uniform,
             pace=PACE,
             on_trouble=told,
+            asks=True,
         )
 
         async def synced() -> None:
