@@ -93,7 +93,10 @@ class Reflector:
         uniform: Callable[[], float],
         pace: Pace = UNHURRIED,
         on_trouble: Callable[[ApiError | None], None] = lambda _trouble: None,
+        confirm: bool = False,
     ) -> None:
+        """confirm: after trouble, ask for something small before watching on. A watch that is open and quiet tells nothing for a long time,
+        and somebody may wait to hear that the server is back."""
         self._client = client
         self._resource = resource
         self._query = query
@@ -102,6 +105,7 @@ class Reflector:
         self._uniform = uniform
         self._pace = pace
         self._on_trouble = on_trouble
+        self._confirm = confirm
         self._known: dict[Key, _Known] = {}
         self._gone: set[str] = set()
         """uids that the last list no longer showed. Its pages are read one after the other, so a watch from its revision may still tell
@@ -190,6 +194,8 @@ class Reflector:
 
     async def _watch(self) -> None:
         """Follow one stream to its end; the next one goes on from the last revision."""
+        if self._confirm and self.trouble is not None and not await self._is_back():
+            return
         seconds = int(self._pace.watch_seconds * (1 + self._uniform()))
         stream = self._client.watch(self._resource, self._query, revision=self.revision, seconds=seconds)
         try:
@@ -248,6 +254,15 @@ class Reflector:
             self._handler.deleted(event.item)
 
     # --- trouble --------------------------------------------------------------------------------------------------
+
+    async def _is_back(self) -> bool:
+        try:
+            await self._client.list(self._resource, self._query, limit=1)
+        except ApiError as error:
+            await self._wait(error)
+            return False
+        self._helped()
+        return True
 
     async def _wait(self, error: ApiError) -> None:
         self.trouble = error

@@ -139,6 +139,7 @@ class Link:
             uniform=self._uniform,
             pace=PACE,
             on_trouble=told,
+            confirm=matters,
         )
 
         async def synced() -> None:
