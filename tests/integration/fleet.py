@@ -118,7 +118,8 @@ class Fleeting:
                 await asyncio.sleep(0)
                 now = [each.space.store.revision for each in everyone]
                 idle = all(each.queueing is not None and each.queueing.idle.is_set() for each in everyone)
-                still = now == before and idle and self.fleet.dispatcher.idle.is_set()
+                busy = not self.fleet.dispatcher.idle.is_set() or not self.fleet.clusters.idle.is_set()
+                still = now == before and idle and not busy
                 quiet = quiet + 1 if still else 0
                 before = now
         for each in everyone:
@@ -136,6 +137,7 @@ class Fleeting:
             assert each.queueing is not None
             each.queueing.wake()
         self.fleet.dispatcher._wake.set()
+        self.fleet.clusters.wake()
         await self.settle()
 
     async def submit(self, name: str, cpu: str = "1", **spec: Any) -> Json:

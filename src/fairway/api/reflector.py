@@ -93,9 +93,10 @@ class Reflector:
         uniform: Callable[[], float],
         pace: Pace = UNHURRIED,
         on_trouble: Callable[[ApiError | None], None] = lambda _trouble: None,
-        asks: bool = False,
+        confirm: bool = False,
     ) -> None:
-        """asks: whether to find out at once that a server is there again; otherwise its next change tells."""
+        """confirm: after trouble, ask for something small before watching on. A watch that is open and quiet tells nothing for a long time,
+        and somebody may wait to hear that the server is back."""
         self._client = client
         self._resource = resource
         self._query = query
@@ -104,7 +105,7 @@ class Reflector:
         self._uniform = uniform
         self._pace = pace
         self._on_trouble = on_trouble
-        self._asks = asks
+        self._confirm = confirm
         self._known: dict[Key, _Known] = {}
         self._gone: set[str] = set()
         """uids that the last list no longer showed. Its pages are read one after the other, so a watch from its revision may still tell
@@ -193,7 +194,7 @@ class Reflector:
 
     async def _watch(self) -> None:
         """Follow one stream to its end; the next one goes on from the last revision."""
-        if self._asks and self.trouble is not None and not await self._answers():
+        if self._confirm and self.trouble is not None and not await self._is_back():
             return
         seconds = int(self._pace.watch_seconds * (1 + self._uniform()))
         stream = self._client.watch(self._resource, self._query, revision=self.revision, seconds=seconds)
@@ -208,16 +209,6 @@ class Reflector:
         elif not heard:  # a server that ends every watch at once must not be asked without pause
             self._failures += 1
             await self._sleep(self._delay())
-
-    async def _answers(self) -> bool:
-        """After trouble: whether the server is there again. A watch alone would not tell before something changes."""
-        try:
-            await self._client.list(self._resource, self._query, limit=1)
-        except ApiError as error:
-            await self._wait(error)
-            return False
-        self._helped()
-        return True
 
     async def _follow(self, stream: AsyncIterator[WatchEvent]) -> tuple[bool, ApiError | None]:
         """Tell the events of a stream. Whether there were any, and what ended it, if it did not end well."""
@@ -263,6 +254,15 @@ class Reflector:
             self._handler.deleted(event.item)
 
     # --- trouble --------------------------------------------------------------------------------------------------
+
+    async def _is_back(self) -> bool:
+        try:
+            await self._client.list(self._resource, self._query, limit=1)
+        except ApiError as error:
+            await self._wait(error)
+            return False
+        self._helped()
+        return True
 
     async def _wait(self, error: ApiError) -> None:
         self.trouble = error

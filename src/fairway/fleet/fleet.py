@@ -13,18 +13,21 @@ from fairway.control.admission.queueing import Queueing
 from fairway.control.apply import Note
 from fairway.control.configuration import Configuration
 from fairway.control.events import Recorder
-from fairway.control.mirror import Mirror
+from fairway.control.mirror import Joined, Mirror
 from fairway.control.times import parse_duration
 from fairway.core.model import SECOND, Time
+from fairway.fleet.clusters.keeper import Clusters
+from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
 from fairway.fleet.dispatch.dispatcher import Dispatcher
-from fairway.fleet.lease import Leases, Terms
+from fairway.fleet.lease import LeaseKeeper, Leases, Terms
 from fairway.fleet.link.links import Connect, Links
-from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS
+from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, POOLS, SECRETS
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
 
 log = logging.getLogger("fairway.fleet")
 MANAGER = "kueue-admission"
+KEEPER = "fairway-fleet"
 
 
 def connect(access: Access) -> Client:
@@ -53,7 +56,7 @@ class Fleet:
         self.recorder = Recorder(client(MANAGER), clock)
         self.mirror = Mirror(
             client(MANAGER),
-            (CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS, MULTIKUEUE_CLUSTERS),
+            (POOLS, CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS, MULTIKUEUE_CLUSTERS, MEMBER_CLUSTERS),
             ids.uniform,
             {SECRETS: Query(namespace=config.namespace)},
         )
@@ -68,6 +71,15 @@ class Fleet:
             ids.uniform,
             connect,
             self.leases.guard,
+        )
+        self.clusters = Clusters(
+            client(KEEPER),
+            Joined(queueing.mirror, self.mirror),
+            self.links,
+            clock,
+            namespace=config.namespace,
+            record=self._record,
+            fenced=self._is_fenced,
         )
         self.dispatcher = Dispatcher(
             client(MANAGER),
@@ -102,6 +114,10 @@ class Fleet:
         seconds = self._fencing(cluster).get("windowSeconds")
         return self._lost if seconds is None else int(seconds) * SECOND
 
+    def _is_fenced(self, cluster: str) -> bool | None:
+        link = self.links.get(cluster)
+        return link.guard.fenced if link is not None and isinstance(link.guard, LeaseKeeper) else None
+
     def _was_fenced(self, cluster: str) -> bool | None:
         obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
         found: bool | None = (obj.get("status") or {}).get("fenced")
@@ -118,6 +134,7 @@ class Fleet:
         await self._queueing.known.wait()
         await self.mirror.start((CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS))
         self.links.start()
+        self.clusters.start()
         self.dispatcher.start()
 
     async def stop(self) -> None:
@@ -125,6 +142,7 @@ class Fleet:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.dispatcher.stop()
+        await self.clusters.stop()
         await self.links.stop()
         await self.mirror.stop()
         await self.recorder.stop()

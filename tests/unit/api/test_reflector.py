@@ -104,7 +104,9 @@ class Script:
 class Run:
     """A reflector run to the end of a script."""
 
-    def __init__(self, lists: list[Any], watches: list[list[Any]], uniform: float = 0.0) -> None:
+    def __init__(
+        self, lists: list[Any], watches: list[list[Any]], uniform: float = 0.0, *, confirm: bool = False
+    ) -> None:
         self.server = Script(lists, watches)
         self.handler = Recorder()
         self.slept: list[float] = []
@@ -120,6 +122,7 @@ class Run:
             sleep=sleep,
             uniform=lambda: uniform,
             on_trouble=lambda error: self.troubles.append(-1 if error is None else error.code),
+            confirm=confirm,
         )
         with pytest.raises(ScriptEnds):
             asyncio.run(self.reflector.run())
@@ -212,6 +215,13 @@ def test_a_stream_that_breaks_off_is_resumed_after_a_pause() -> None:
     assert run.asked == ["list", "watch 9", "watch 10"]
     assert run.slept == [0.5]
     assert run.server.closed == 1
+
+
+def test_who_waits_to_hear_that_the_server_is_back_need_not_wait_for_an_event() -> None:
+    run = Run([A5, UNREACHABLE, A5], [[UNREACHABLE], []], confirm=True)
+    assert run.asked == ["list", "watch 9", "list", "list", "watch 9", "watch 9"]
+    assert run.troubles == [0, 0, -1]
+    assert run.told == [("added", "a", "5")]
 
 
 def test_a_bookmark_moves_the_revision_and_tells_nothing() -> None:

@@ -2,6 +2,6 @@
 
 Decisions are functions of objects: `pools` (membership, drift, isolation), `projection` (objects made from a Cluster, and adoption),
 `capacity` and `health` (a Cluster's status), `connection` and `checks` (Kueue's Active conditions), `quota` (the hub's quota from the
-clusters'), `default_fleet` (the queue that a new hub has). `keeper` watches, asks them and writes; `probes` asks clusters what no watch
-tells; `hook` refuses what would break a pool. `ports` says what all of this needs of a link.
+clusters'). `keeper` watches, asks them and writes, with `checking` for what it writes about queues and `sight` for what it sees of a
+cluster; `probes` asks clusters what no watch tells; `hook` refuses what would break a pool. `ports` says what it needs of a link.
 """

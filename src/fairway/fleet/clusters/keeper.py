@@ -12,16 +12,17 @@ from fairway.control.adapters import Json
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.conditions import find_condition, set_condition, with_own_status
 from fairway.control.mirror import Tables
-from fairway.control.resources import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES
+from fairway.control.resources import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES
 from fairway.control.times import render_time
 from fairway.core.model import SECOND, Time
-from fairway.fleet.clusters import connection, default_fleet, health, member, pools, projection, quota
+from fairway.fleet.clusters import connection, health, member, pools, projection
 from fairway.fleet.clusters.checking import Checking
 from fairway.fleet.clusters.ports import Link, Links
 from fairway.fleet.clusters.probes import Probes
 from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
 from fairway.fleet.clusters.sight import Sights
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, NODES, POOLS
+from fairway.kinds.own.pool import DEFAULT_POOL
 from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.fleet")
@@ -58,7 +59,10 @@ class Clusters:
         record: Callable[[Note], None],
         fenced: Callable[[str], bool | None] = lambda _name: None,
     ) -> None:
-        """namespace: where a cluster says what its data plane is. fenced: whether a cluster ends leased work by itself, if known."""
+        """namespace: of kubeconfigs here, and of what a cluster says about itself there. fenced: whether a cluster ends leased work by
+        itself, if that is known."""
+        self._client = client
+        self._namespace = namespace
         self._mirror = mirror
         self._links = links
         self._clock = clock
@@ -73,7 +77,6 @@ class Clusters:
         """Clusters of which only the usage changed."""
         self._looked: dict[str, float] = {}
         self._pools_due = True
-        self._configs_due = True
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -129,7 +132,7 @@ class Clusters:
 
     def _on_ours(self, key: str, before: Item | None, after: Item | None) -> None:
         if _is_spec_change(before, after):
-            self._pools_due = self._configs_due = True
+            self._pools_due = True
             self._checking.touch()
             self._touch(key.partition("/")[2])
 
@@ -150,7 +153,6 @@ class Clusters:
     def _on_queues(self, _key: str, before: Item | None, after: Item | None) -> None:
         if not _is_spec_change(before, after):
             return
-        self._configs_due = True
         self._checking.touch()
         for key in self._mirror[CLUSTERS]:
             self._used[key.partition("/")[2]] = None
@@ -183,7 +185,7 @@ class Clusters:
         }
         self._judged.clear()
         self._touched.update(dict.fromkeys(sorted(names)))
-        self._pools_due = self._configs_due = True
+        self._pools_due = True
         self._checking.touch()
         self.wake()
 
@@ -194,6 +196,7 @@ class Clusters:
     # --- the loop -----------------------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
+        await self._begin()
         while True:
             try:
                 async with asyncio.timeout(self._nap()):
@@ -216,6 +219,20 @@ class Clusters:
                 await asyncio.sleep(_RETRY_SECONDS)
                 self._look_at_everything()
 
+    async def _begin(self) -> None:
+        """Every hub has the default pool, and a namespace for kubeconfigs."""
+        for resource, kind, name in ((POOLS, "Pool", DEFAULT_POOL), (NAMESPACES, "Namespace", self._namespace)):
+            body = {"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": name}}
+            while True:
+                try:
+                    await self._client.create(resource, body)
+                except ApiError as error:
+                    if error.code != 409:
+                        log.warning("clusters: %s %s cannot be made: %s; trying again", kind, name, error.message)
+                        await asyncio.sleep(_RETRY_SECONDS)
+                        continue
+                break
+
     def _nap(self) -> float:
         naps = [_LONGEST_NAP]
         if self._used:
@@ -230,7 +247,6 @@ class Clusters:
         now = self._now()
         names, self._touched = list(self._touched), {}
         await self._apply([write for name in names for write in self._projections(name)])
-        await self._apply(self._follow())
         writes = [write for name in names for write in self._connection(name, now)]
         writes += self._checking.writes(now, self._clock.monotonic)
         writes += [write for name in [*names, *self._usage_due(names)] for write in self._status(name, now)]
@@ -261,27 +277,6 @@ class Clusters:
         key = f"/{name}"
         tables = (self._mirror[resource].get(key) for resource in (CLUSTERS, MULTIKUEUE_CLUSTERS, MEMBER_CLUSTERS))
         return [self._again(write, name) for write in projection.writes(name, *tables)]
-
-    def _follow(self) -> list[Write]:
-        if not self._configs_due:
-            return []
-        self._configs_due = False
-        reachable = self._by_pool()
-        found: list[Write] = []
-        for check in self._all(CHECKS):
-            reference = ((check.get("spec") or {}).get("parameters") or {}).get("name", "")
-            members = reachable.get(quota.follows(check), [])
-            found += default_fleet.config_write(check, self._mirror[MULTIKUEUE_CONFIGS].get(f"/{reference}"), members)
-        return found
-
-    def _by_pool(self) -> dict[str, list[str]]:
-        """Clusters that have an API, by their pool."""
-        table = self._mirror[MULTIKUEUE_CLUSTERS]
-        return pools.members(
-            each
-            for each in self._all(CLUSTERS)
-            if f"/{each['metadata']['name']}" in table and not each["metadata"].get("deletionTimestamp")
-        )
 
     def _connection(self, name: str, now: Time) -> list[Write]:
         obj, link = self._mirror[MULTIKUEUE_CLUSTERS].get(f"/{name}"), self._links.get(name)

@@ -139,7 +139,7 @@ class Link:
             uniform=self._uniform,
             pace=PACE,
             on_trouble=told,
-            asks=True,
+            confirm=True,
         )
 
         async def synced() -> None:
