@@ -183,6 +183,40 @@ class AsyncClient:
                 if right(now):
                     return now
 
+    async def wait(self, jobs: Iterable[AsyncJob], *, seconds: float | None = None, check: bool = True) -> Views:
+        """Until all of them are done or have failed, over one stream for all. As for one, otherwise."""
+        wanted = [(job.namespace, job.name) for job in jobs]
+        async with asyncio.timeout(seconds):
+            for namespace in dict.fromkeys(namespace for namespace, _name in wanted):
+                await self._all_over(namespace, {name for where, name in wanted if where == namespace})
+            found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+        for key in wanted:
+            if key not in found:
+                raise ApiError(404, "NotFound", f"job {key[1]} was deleted while it was waited for")
+            if check and found[key].state is State.FAILED:
+                raise JobFailed(found[key])
+        return [found[key] for key in wanted]
+
+    async def _views(self, wanted: Sequence[tuple[str, str]]) -> Views:
+        names = set(wanted)
+        listed = [await self.list(namespace=each) for each in dict.fromkeys(where for where, _name in wanted)]
+        return [each for some in listed for each in some if (each.namespace, each.name) in names]
+
+    async def _all_over(self, namespace: str, names: set[str]) -> None:
+        while names:
+            listing = await self.api.list(JOBS, Query(namespace))
+            there = {item.meta.name: item for item in listing.items}
+            names -= {name for name in names if name not in there or _is_over(there[name])}
+            if not names:
+                return
+            async for event in self.api.watch(JOBS, Query(namespace), revision=listing.revision):
+                if event.type == "ERROR":
+                    break
+                if event.type == "DELETED" or (event.type == "MODIFIED" and _is_over(event.item)):
+                    names.discard(event.item.meta.name)
+                    if not names:
+                        return
+
     async def logs(self, name: str, namespace: str = "", *, follow: bool = False) -> AsyncIterator[bytes]:
         namespace = namespace or self.namespace
         if self._remote is None:
@@ -243,6 +277,10 @@ class AsyncClient:
 
 Views = list[JobView]
 Items = list[Item]
+
+
+def _is_over(item: Item) -> bool:
+    return view(item.json(), None, ()).state.final
 
 
 def _key(job: Mapping[str, Any]) -> tuple[str, str]:

@@ -101,13 +101,9 @@ class Client:
         """One job per command, submitted together."""
         return [Job(self, job) for job in self._run(self._client.map(commands, **options))]
 
-    def wait(self, jobs: Iterable[Job], *, seconds: float | None = None, check: bool = True) -> list[JobView]:
-        """Until all of them are done or have failed, in the order given."""
-
-        async def all_of_them() -> list[JobView]:
-            return await asyncio.gather(*(job._job.wait(seconds=seconds, check=check) for job in jobs))
-
-        return self._run(all_of_them())
+    def wait(self, jobs: Iterable[Job], *, seconds: float | None = None, check: bool = True) -> Views:
+        """Until all of them are done or have failed. As for one, otherwise."""
+        return self._run(self._client.wait([job._job for job in jobs], seconds=seconds, check=check))
 
     def job(self, name: str, namespace: str = "") -> Job:
         return Job(self, self._client.job(name, namespace))

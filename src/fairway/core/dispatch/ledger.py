@@ -58,6 +58,14 @@ class _Account:
     promised: Amounts = field(default_factory=dict)
     by_workload: dict[str, Amounts] = field(default_factory=dict)
 
+    def add(self, cells: Amounts, sign: int) -> None:
+        for name, amount in cells.items():
+            total = self.promised.get(name, 0) + sign * amount
+            if total:
+                self.promised[name] = total
+            else:
+                self.promised.pop(name, None)
+
 
 class Ledger:
     """Promises by cluster and workload."""
@@ -69,8 +77,7 @@ class Ledger:
         self.settle(cluster, queue, workload)
         account = self._accounts.setdefault((cluster, queue), _Account())
         account.by_workload[workload] = cells
-        for name, amount in cells.items():
-            account.promised[name] = account.promised.get(name, 0) + amount
+        account.add(cells, 1)
 
     def settle(self, cluster: str, queue: str, workload: str) -> None:
         """The promise was kept, refused or taken back: from now on the cluster's own numbers tell."""
@@ -78,12 +85,7 @@ class Ledger:
         cells = account.by_workload.pop(workload, None) if account is not None else None
         if account is None or cells is None:
             return
-        for name, amount in cells.items():
-            left = account.promised[name] - amount
-            if left:
-                account.promised[name] = left
-            else:
-                del account.promised[name]
+        account.add(cells, -1)
         if not account.by_workload:
             del self._accounts[cluster, queue]
 
