@@ -274,16 +274,19 @@ class Dispatcher:
         return bool(self._dirty)
 
     async def _apply(self, outcomes: Sequence[tuple[str, Outcome]]) -> set[str]:
+        """What became of jobs first, and only then of their workloads: a workload that is finished takes its copies with it."""
         failed: set[str] = set()
-        writes: list[Write] = []
-        for key, outcome in outcomes:
-            for write in outcome.writes:
-                write.failed = partial(self._not_written, key, failed)
-                writes.append(write)
-        if writes:
-            await self._applier.apply(writes)
-            if self._applier.trouble is not None:
-                raise self._applier.trouble
+        for about_jobs in (True, False):
+            writes: list[Write] = []
+            for key, outcome in outcomes:
+                for write in outcome.writes:
+                    if (write.resource != WORKLOADS) is about_jobs and key not in failed:
+                        write.failed = partial(self._not_written, key, failed)
+                        writes.append(write)
+            if writes:
+                await self._applier.apply(writes)
+                if self._applier.trouble is not None:
+                    raise self._applier.trouble
         return failed
 
     def _not_written(self, key: str, failed: set[str], _error: ApiError) -> None:
