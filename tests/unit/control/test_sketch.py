@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 import msgspec
@@ -66,7 +66,9 @@ def test_a_sketch_gives_the_same_workload_as_the_whole_object() -> None:
     whole = compiler.workload(obj, Shapes(), Settings())
     sketch = _look(obj)
     assert sketch is not None
-    assert asdict(sketch.workload(whole.shape, None)) == asdict(whole)
+    quick = sketch.workload(whole.shape, None)
+    for field in fields(whole):
+        assert getattr(quick, field.name) == getattr(whole, field.name), field.name
 
 
 def _with(pod: Json) -> Json:
