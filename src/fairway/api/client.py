@@ -47,10 +47,21 @@ class Resource:
         return "/".join(parts)
 
 
-class Item(msgspec.Struct, frozen=True, gc=False):
-    """One object."""
+class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One object. Whoever has its identity at hand gives it along, so that nobody needs to read the bytes for it."""
 
     value: bytes
+    path: str = ""
+    """namespace/name; /name for what has no namespace."""
+    uid: str = ""
+    revision: int = 0
+    """Zero where these are not given."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Item) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
     @property
     def meta(self) -> Glance:

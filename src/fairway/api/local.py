@@ -119,12 +119,7 @@ class LocalClient:
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
         results = await self._space.objects.bulk([self._maker(item) for item in items], in_turns=True)
-        return [
-            result
-            if isinstance(result, ApiError)
-            else Item(codec.served(result.target.kind, result.target.version, result.value))
-            for result in results
-        ]
+        return [result if isinstance(result, ApiError) else self._written(result) for result in results]
 
     # --- shared ---------------------------------------------------------------------------------------------------
 
@@ -151,7 +146,8 @@ class LocalClient:
         return select(target.kind, query.labels, query.fields)
 
     def _item(self, target: Target, record: Record) -> Item:
-        return Item(codec.served(target.kind, target.version, record.value))
+        value = codec.served(target.kind, target.version, record.value)
+        return Item(value, record.path, codec.uid_of(record.value), record.revision)
 
     def _event(self, target: Target, change: Change) -> WatchEvent:
         return WatchEvent(change.type, self._item(target, change.record))
@@ -164,6 +160,11 @@ class LocalClient:
 
     async def _commit(self, write: Write) -> Item:
         await self._space.objects.commit(write)
+        return self._written(write)
+
+    def _written(self, write: Write) -> Item:
+        if write.record is not None:
+            return self._item(write.target, write.record)
         return Item(codec.served(write.target.kind, write.target.version, write.value))
 
 

@@ -287,6 +287,9 @@ async def _turn(count: int) -> None:
 
 
 def _read(item: Item) -> tuple[Key, _Known]:
+    if item.revision:
+        namespace, _, name = item.path.partition("/")
+        return (namespace, name), _Known(item, item.uid, str(item.revision))
     try:
         meta = _object.decode(item.value).metadata
     except msgspec.MsgspecError as error:

@@ -36,8 +36,20 @@ _decode = msgspec.json.Decoder(_Object).decode
 
 
 def key_of(item: Item) -> str:
+    return _identity(item)[0]
+
+
+def _identity(item: Item) -> tuple[str, int, str]:
+    """Key, revision and uid."""
+    if item.revision:
+        return item.path, item.revision, item.uid
     meta = _decode(item.value).metadata
-    return f"{meta.namespace}/{meta.name}"
+    return f"{meta.namespace}/{meta.name}", int(meta.resource_version), meta.uid
+
+
+def is_live(workload: Item) -> bool:
+    """A cheap look at the bytes: whether a workload seems to hold quota. Good enough to say who comes first, and for nothing else."""
+    return b'"admission":{' in workload.value and b'"type":"Finished"' not in workload.value
 
 
 class Table:
@@ -70,15 +82,14 @@ class Table:
         return iter(list(self._items))
 
     def put(self, item: Item) -> None:
-        meta = _decode(item.value).metadata
-        key, revision = f"{meta.namespace}/{meta.name}", int(meta.resource_version)
+        key, revision, uid = _identity(item)
         known = self._items.get(key)
         if (known is not None and known[1] >= revision) or self._gone.get(key, 0) >= revision:
             return
-        if known is not None and known[2] != meta.uid:
+        if known is not None and known[2] != uid:
             self._drop(key, known)
             known = None
-        self._items[key] = (item, revision, meta.uid)
+        self._items[key] = (item, revision, uid)
         for listener in self._listeners:
             listener(key, known[0] if known is not None else None, item)
 
@@ -97,13 +108,12 @@ class Table:
         self._gone.clear()
 
     def remove(self, item: Item) -> None:
-        meta = _decode(item.value).metadata
-        key, revision = f"{meta.namespace}/{meta.name}", int(meta.resource_version)
+        key, revision, uid = _identity(item)
         self._gone[key] = max(revision, self._gone.get(key, 0))
         if len(self._gone) > _TOMBSTONES_MAX:
             del self._gone[next(iter(self._gone))]
         known = self._items.get(key)
-        if known is not None and known[2] == meta.uid:
+        if known is not None and known[2] == uid:
             self._drop(key, known)
 
     def forget(self, key: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from heapq import heappop, heappush
 
 from fairway.api.worker import Worker
+from fairway.control.agenda import Agenda
 from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.control")
@@ -25,10 +26,11 @@ class Rounds:
     """Hands keys over, each once per round however often it was named. One round at a time."""
 
     def __init__(self, name: str, clock: Clock, step: Callable[[list[str]], Awaitable[None]], most: int) -> None:
+        """most: keys of a round."""
         self._clock = clock
         self._step = step
         self._most = most
-        self._dirty: dict[str, None] = {}
+        self._agenda: Agenda[str] = Agenda(starting=True)
         self._timers: list[tuple[float, str]] = []
         self._set_for: dict[str, float] = {}
         self._alarm = asyncio.Event()
@@ -36,6 +38,8 @@ class Rounds:
         self._clockwork: asyncio.Task[None] | None = None
 
     def start(self) -> None:
+        """What was named before was found, not news."""
+        self._agenda.starting = False
         self._worker.start()
         self._clockwork = asyncio.get_running_loop().create_task(self._ring())
 
@@ -45,11 +49,11 @@ class Rounds:
             await asyncio.gather(self._clockwork, return_exceptions=True)
         await self._worker.stop()
 
-    def look(self, keys: Iterable[str]) -> None:
-        """Look at these in the next round. Empty keys are nobody's."""
+    def look(self, keys: Iterable[str], *, urgent: bool = False) -> None:
+        """Look at these in the next round; what is found before the start waits behind the rest unless it is urgent. Empty keys are nobody's."""
         for key in keys:
             if key:
-                self._dirty[key] = None
+                self._agenda.add(key, urgent=urgent)
                 self._worker.wake()
 
     def look_at(self, key: str, at: float) -> None:
@@ -61,12 +65,10 @@ class Rounds:
             self._alarm.set()
 
     async def _round(self) -> bool:
-        keys = list(self._dirty)[: self._most]
-        for key in keys:
-            del self._dirty[key]
+        keys = self._agenda.take(self._most, max(1, self._most // 4))
         if keys:
             await self._step(keys)
-        return bool(self._dirty)
+        return bool(self._agenda)
 
     async def _ring(self) -> None:
         while True:

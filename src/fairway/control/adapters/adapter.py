@@ -90,11 +90,11 @@ class JobAdapter(Protocol):
         ...
 
     def skip(self, obj: Json) -> bool:
-        """Whether an object is none of queueing's business, whatever its queue name says."""
+        """Whether an object is none of queueing's business, whatever its queue name says. Asked with its metadata alone."""
         ...
 
     def group(self, obj: Json) -> str:
-        """The name shared by the objects of one job; empty for an object that is a job by itself."""
+        """The name shared by the objects of one job; empty for an object that is a job by itself. Asked with its metadata alone."""
         ...
 
     # --- what it asks for -------------------------------------------------------------------------------------------

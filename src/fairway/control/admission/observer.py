@@ -10,10 +10,12 @@ import msgspec
 from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.adapters import Json
+from fairway.control.admission.sketch import Sketch, waiting
+from fairway.control.agenda import Agenda
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.configuration import Configuration
 from fairway.control.limits import with_defaults
-from fairway.control.mirror import Mirror
+from fairway.control.mirror import Mirror, is_live
 from fairway.control.resources import (
     CHECKS,
     CLUSTER_QUEUES,
@@ -35,6 +37,7 @@ from fairway.core.shapes import Shapes
 
 _OVER = ("Suspended", "Misconfigured", "AdmissionGated", "PendingEvaluation", "Deactivated")
 _ALIKE_MAX = 1024
+_COUNTS = ("nodeSelector", "affinity", "tolerations", "resources", "overhead")
 log = logging.getLogger("fairway.control")
 
 
@@ -46,7 +49,7 @@ class Observer:
         self._workloads = mirror[WORKLOADS]
         self.state = AdmitState(config.settings())
         self.shapes = Shapes()
-        self.looks: dict[str, None] = {}
+        self.looks: Agenda[str] = Agenda()
         """Workloads that the rules of a Workload's life have to look at."""
         self.queues_touched: dict[str, None] = {}
         self.tenants_touched: dict[str, None] = {}
@@ -159,7 +162,7 @@ class Observer:
             left = [workload.key for workload in self.state.lines.members(key)]
             self.state.remove_tenant(key)
             self._stranded.update(dict.fromkeys(left))
-            self.looks.update(dict.fromkeys(left))
+            self.looks.update(left)
             return
         obj = after.json()
         tenant = compiler.tenant_queue(obj)
@@ -173,8 +176,8 @@ class Observer:
             for name in waiting:
                 self.enter(name)
         held = self.state.ledger.of_queue(tenant.queue).values()
-        self.looks.update(dict.fromkeys(w.key for w in held if w.tenant_queue == key))
-        self.looks.update(dict.fromkeys(w.key for w in self.state.lines.members(key)))
+        self.looks.update(w.key for w in held if w.tenant_queue == key)
+        self.looks.update(w.key for w in self.state.lines.members(key))
 
     def _seed_usage(self, key: str, obj: Json) -> None:
         """Past usage survives a restart in the status of the tenant's queue."""
@@ -204,8 +207,8 @@ class Observer:
         self.queues_touched[queue] = None
         lines = self.state.lines
         self.tenants_touched.update(dict.fromkeys(t.key for t in lines.tenants.values() if t.queue == queue))
-        self.looks.update(dict.fromkeys(self.state.ledger.of_queue(queue)))
-        self.looks.update(dict.fromkeys(w.key for w in lines.waiting.values() if w.queue == queue))
+        self.looks.update(self.state.ledger.of_queue(queue))
+        self.looks.update(w.key for w in lines.waiting.values() if w.queue == queue)
 
     # --- workloads --------------------------------------------------------------------------------------------------
 
@@ -213,11 +216,11 @@ class Observer:
         self._touch(key)
         if after is None:
             self._stranded.pop(key, None)
-            self.looks.pop(key, None)
+            self.looks.discard(key)
             self.state.remove(key, self._now())
             self._ready(key, True)
             return
-        self.looks[key] = None
+        self.looks.add(key, urgent=is_live(after))
         self.enter(key)
         self._touch(key)
 
@@ -230,10 +233,17 @@ class Observer:
             self.tenants_touched[workload.tenant_queue] = None
 
     def enter(self, key: str) -> None:
-        obj = self._workloads.get(key)
-        if obj is None:
+        item = self._workloads.item(key)
+        if item is None:
             return
         self._stranded.pop(key, None)
+        sketch = self._sketch(key, item)
+        known = self._alike.get(sketch.likeness) if sketch is not None else None
+        if sketch is not None and known is not None:
+            self._ready(key, True)
+            self._wait(sketch.workload(*known), untold=not sketch.is_told(_OVER))
+            return
+        obj = item.json()
         if is_true(obj, "Finished"):
             self.state.remove(key, self._now())
             self._ready(key, True)
@@ -241,6 +251,8 @@ class Observer:
         workload = self._compile(obj)
         if workload is None:
             return
+        if sketch is not None:
+            self._remember(sketch.likeness, workload)
         if workload.reservation is not None and is_true(obj, "QuotaReserved"):
             self._reserve(workload, obj)
             return
@@ -249,9 +261,17 @@ class Observer:
         if not compiler.is_admissible(obj) or obj["metadata"].get("deletionTimestamp"):
             self.state.remove(key, self._now())
             return
+        self._wait(workload, untold=is_untold(obj))
+
+    def _wait(self, workload: Workload, *, untold: bool) -> None:
         self.submit(workload)
-        if is_untold(obj) and workload.key in self.state.lines.waiting:
-            self.untold.setdefault((workload.queue, workload.shape), {})[key] = None
+        if untold and workload.key in self.state.lines.waiting:
+            self.untold.setdefault((workload.queue, workload.shape), {})[workload.key] = None
+
+    def _sketch(self, key: str, item: Item) -> Sketch | None:
+        """Where nothing but the workload itself has a say."""
+        usual = not self.state.settings.variants and not self._ranges.get(key.partition("/")[0])
+        return waiting(item) if usual else None
 
     def submit(self, workload: Workload) -> None:
         old = self.state.lines.waiting.get(workload.key)
@@ -266,7 +286,7 @@ class Observer:
         except QueueMissing:
             if workload.tenant_queue not in self.state.lines.tenants:
                 self._stranded[workload.key] = None
-            self.looks[workload.key] = None
+            self.looks.add(workload.key)
 
     def _reserve(self, workload: Workload, obj: Json) -> None:
         old = self.state.ledger.by_key.get(workload.key)
@@ -308,12 +328,16 @@ class Observer:
             log.warning("Workload %s cannot be read, and waits for nothing: %s", compiler.key_of(obj), error)
             self.state.remove(compiler.key_of(obj), self._now())
             return None
-        if alike and alike not in self._alike:
+        if alike:
+            self._remember(alike, workload)
+        return workload
+
+    def _remember(self, alike: bytes, workload: Workload) -> None:
+        if alike not in self._alike:
             while len(self._alike) >= _ALIKE_MAX:
                 del self._alike[next(iter(self._alike))]
             traits = workload.traits
             self._alike[alike] = (workload.shape, traits.misconfigured if traits is not None else None)
-        return workload
 
 
 def is_untold(obj: Json) -> bool:
@@ -331,13 +355,21 @@ def _likeness(obj: Json) -> bytes:
             each.get("count"),
             each.get("minCount"),
             each.get("topologyRequest"),
-            (each.get("template") or {}).get("spec"),
+            _what_counts((each.get("template") or {}).get("spec") or {}),
         )
         for each in obj["spec"].get("podSets") or ()
     ]
     marks = (annotations.get(compiler.BOOST), annotations.get(compiler.ALLOWED_FLAVORS))
     free = (obj.get("status") or {}).get("reclaimablePods")
     return msgspec.json.encode((obj["spec"].get("priority"), marks, free, pod_sets))
+
+
+def _what_counts(spec: Json) -> Json:
+    """Of a pod's spec: not its commands, which are different for each."""
+    counts: Json = {key: spec[key] for key in _COUNTS if key in spec}
+    for kind in ("containers", "initContainers"):
+        counts[kind] = [(each.get("resources"), each.get("restartPolicy")) for each in spec.get(kind) or ()]
+    return counts
 
 
 def _same(old: Workload, new: Workload) -> bool:

@@ -39,7 +39,7 @@ from fairway.control.resources import (
     TOPOLOGIES,
     WORKLOADS,
 )
-from fairway.control.workloads.jobs import Jobs
+from fairway.control.workloads.jobs import FOUND_MAX, Jobs
 from fairway.core.model import SECOND, Time
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
@@ -127,7 +127,9 @@ class Queueing:
     # --- the loop ---------------------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
+        self.jobs.agenda.starting = self.observer.looks.starting = True
         await self.mirror.start(_QUEUES_FIRST)
+        self.jobs.agenda.starting = self.observer.looks.starting = False
         self.known.set()
         self._wake.set()
         while True:
@@ -201,22 +203,21 @@ class Queueing:
 
     def _look_again(self, key: str) -> None:
         if key in self.mirror[WORKLOADS]:
-            self.observer.looks[key] = None
+            self.observer.looks.add(key)
             self.wake()
 
     def look_at_everything(self) -> None:
         """After a failure: whatever was decided and not stored is forgotten, and all is looked at again."""
         for key in self.mirror[WORKLOADS]:
             self.observer.enter(key)
-            self.observer.looks[key] = None
+            self.observer.looks.add(key)
         self.jobs.look_at_everything()
         self.observer.state.wake(list(self.observer.state.queues))
         self._wake.set()
 
     def _look(self, now: Time) -> list[Write]:
         writes: list[Write] = []
-        for key in list(self.observer.looks)[:_LOOKS_MAX]:
-            del self.observer.looks[key]
+        for key in self.observer.looks.take(_LOOKS_MAX, FOUND_MAX):
             obj = self.mirror[WORKLOADS].get(key)
             if obj is None:
                 continue

@@ -21,7 +21,7 @@ from fairway.control.jobs.adopt import adoptions
 from fairway.control.jobs.decide import decide
 from fairway.control.jobs.plan import Plan
 from fairway.control.jobs.pods import PodMaker, free_name
-from fairway.control.jobs.state import State, Tracked
+from fairway.control.jobs.state import State, Tracked, at_rest
 from fairway.control.jobs.view import FINALIZER, NO_INDEX
 from fairway.control.rounds import Rounds, report_failure
 from fairway.kinds.types import to_json
@@ -77,6 +77,11 @@ class Jobs:
         self._jobs = Reflector(client, JOBS, _JobNews(self), sleep=sleep, uniform=uniform)
         self._pods = Reflector(client, PODS, _PodNews(self), sleep=sleep, uniform=uniform)
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def synced(self) -> bool:
+        """Whether what is told now happens now, and was not only found."""
+        return self._jobs.synced.is_set()
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._follow(), name="jobs-watch")
@@ -318,10 +323,12 @@ class _JobNews:
         self._jobs = jobs
 
     def added(self, item: Item) -> None:
-        self._jobs.rounds.look((self._jobs.state.see_job(item),))
+        uid = self._jobs.state.see_job(item)
+        if self._jobs.synced or not at_rest(item):
+            self._jobs.rounds.look((uid,))
 
     def modified(self, _before: Item, item: Item) -> None:
-        self.added(item)
+        self._jobs.rounds.look((self._jobs.state.see_job(item),))
 
     def deleted(self, item: Item) -> None:
         self._jobs.rounds.look((self._jobs.state.forget_job(item),))
@@ -332,7 +339,8 @@ class _PodNews:
         self._jobs = jobs
 
     def added(self, item: Item) -> None:
-        self._jobs.rounds.look(self._jobs.state.see_pod(item))
+        # Whatever has pods has something going on, so it does not wait behind all that only waits.
+        self._jobs.rounds.look(self._jobs.state.see_pod(item), urgent=True)
 
     def modified(self, _before: Item, item: Item) -> None:
         self.added(item)

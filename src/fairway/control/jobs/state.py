@@ -9,15 +9,64 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 
+import msgspec
+
 from fairway.api.client import Item
 from fairway.control.jobs.backoff import NOTHING, Past
-from fairway.control.jobs.decide import finished, ours
+from fairway.control.jobs.decide import ours
 from fairway.control.jobs.view import PodFacts, PodView, read, view
 from fairway.kinds.k8s.batch.types import Job
-from fairway.kinds.k8s.opt import flag, text
 
 Key = tuple[str, str]
 _GONE_MAX = 100_000
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel", gc=False):
+    manual_selector: bool = False
+    suspend: bool = False
+
+
+class _Condition(msgspec.Struct, gc=False):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct, gc=False):
+    conditions: list[_Condition] = []
+    active: int = 0
+
+    def says(self, *types: str) -> bool:
+        return any(each.status == "True" and each.type in types for each in self.conditions)
+
+
+class _Head(msgspec.Struct, gc=False):
+    """The part of a Job that tells whether the rest matters."""
+
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+    @property
+    def over(self) -> bool:
+        return self.status.says("Complete", "Failed")
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
+
+def at_rest(item: Item) -> bool:
+    """Whether a Job is suspended, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
+    head = _head(item.value)
+    suspended = head.spec.suspend and not head.status.active and head.status.says("Suspended")
+    return suspended and not head.spec.manual_selector and head.metadata.deletion_timestamp is None
 
 
 @dataclass(slots=True)
@@ -54,13 +103,12 @@ class Tracked:
             self._job = job
         return job
 
-    def see(self, item: Item, job: Job) -> None:
-        self.item, self.version = item, text(job.metadata.resource_version)
-        self._job = job
-        self.over = finished(job) is not None
-        if self.over:
-            # Kept for its time to live only; decoded again when that matters.
-            self._job = None
+    def see(self, item: Item, version: str, *, over: bool) -> None:
+        """Decoded when somebody wants to know more."""
+        self.item, self.version, self.over = item, version, over
+        self._job = None
+        if over:
+            # Kept for its time to live only.
             self.names.clear()
             self.settled.clear()
 
@@ -110,8 +158,9 @@ class State:
     # --- Jobs -----------------------------------------------------------------------------------------------------
 
     def see_job(self, item: Item) -> str:
-        job = item.to(Job)
-        uid, key = text(job.metadata.uid), (text(job.metadata.namespace), text(job.metadata.name))
+        head = _head(item.value)
+        meta = head.metadata
+        uid, key = meta.uid, (meta.namespace, meta.name)
         if uid in self._gone:
             return ""
         before = self._uids.get(key)
@@ -121,11 +170,12 @@ class State:
         tracked = self.jobs.get(uid)
         if tracked is None:
             tracked = self.jobs[uid] = Tracked(uid)
-        if tracked.item is not None and not newer(text(job.metadata.resource_version), tracked.version):
+        if tracked.item is not None and not newer(meta.resource_version, tracked.version):
             return ""
         tracked.key = key
-        tracked.see(item, job)
-        if flag(job.spec.manual_selector) and ours(job):
+        tracked.see(item, meta.resource_version, over=head.over)
+        job = tracked.job if head.spec.manual_selector else None
+        if job is not None and ours(job):
             self._choosy.setdefault(key[0], set()).add(uid)
         return uid
 

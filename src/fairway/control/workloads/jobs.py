@@ -10,9 +10,11 @@ import msgspec
 from fairway.api.client import Item
 from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json
+from fairway.control.adapters.names import GROUP_NAME
+from fairway.control.agenda import Agenda
 from fairway.control.apply import Write
 from fairway.control.configuration import Configuration
-from fairway.control.mirror import Mirror, Table
+from fairway.control.mirror import Mirror, Table, is_live
 from fairway.control.resources import FLAVORS, NAMESPACES, POD_PRIORITY_CLASSES, PODS, PRIORITY_CLASSES, WORKLOADS
 from fairway.control.workloads.making import Priorities
 from fairway.control.workloads.managed import Managed
@@ -22,6 +24,11 @@ from fairway.core.model import Time
 
 LOOKS_MAX = 2000
 """Jobs looked at in one pass, so that others get their turn."""
+FOUND_MAX = 200
+"""Of those that were only found at a start, so that what happens now is not kept waiting."""
+
+
+_GROUPED = GROUP_NAME.encode()
 
 
 class JobKey(NamedTuple):
@@ -48,7 +55,12 @@ class _Owned(msgspec.Struct, gc=False):
     metadata: _Meta
 
 
+class _Head(msgspec.Struct, gc=False):
+    metadata: Json
+
+
 _owned = msgspec.json.Decoder(_Owned).decode
+_head = msgspec.json.Decoder(_Head).decode
 
 
 class Jobs:
@@ -67,7 +79,7 @@ class Jobs:
         priorities = Priorities(mirror[PRIORITY_CLASSES], mirror[POD_PRIORITY_CLASSES])
         self._running = RunningPods(mirror[PODS], self._on_pods_ended)
         self._rules = JobRules(config, mirror[FLAVORS], priorities, self._running)
-        self._dirty: dict[JobKey, None] = {}
+        self.agenda: Agenda[JobKey] = Agenda()
         self._members: dict[JobKey, dict[str, None]] = {}
         self._by_owner: dict[str, dict[str, None]] = {}
         self._taken: dict[str, JobKey] = {}
@@ -83,12 +95,11 @@ class Jobs:
 
     @property
     def busy(self) -> bool:
-        return bool(self._dirty)
+        return bool(self.agenda)
 
     def reconcile(self, now: Time) -> list[Write]:
         writes: list[Write] = []
-        for key in list(self._dirty)[:LOOKS_MAX]:
-            del self._dirty[key]
+        for key in self.agenda.take(LOOKS_MAX, FOUND_MAX):
             look = self._look(key)
             if look is None:
                 continue
@@ -131,7 +142,7 @@ class Jobs:
         assert item is not None
         if not self._managed.maybe(item.value) and not (before is not None and self._managed.maybe(before.value)):
             return
-        adapter, obj = self._adapters[index], item.json()
+        adapter, obj = self._adapters[index], {"metadata": _head(item.value).metadata}
         namespace, _, name = key.partition("/")
         job = JobKey(index, namespace, adapter.group(obj) or name)
         members = self._members.setdefault(job, {})
@@ -150,11 +161,11 @@ class Jobs:
             if not members:
                 del self._members[job]
             return
-        self._dirty[job] = None
+        self.agenda.add(job)
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
         if after is None and key in self._taken:
-            self._dirty[self._taken.pop(key)] = None
+            self.agenda.add(self._taken.pop(key))
         for item, there in ((before, False), (after, True)):
             if item is None:
                 continue
@@ -167,12 +178,12 @@ class Jobs:
                     known.pop(key, None)
                     if not known:
                         del self._by_owner[owner.uid]
-                self._mark(owner, meta.namespace)
+                self._mark(owner, meta.namespace, urgent=after is not None and is_live(after))
         for index in range(len(self._adapters)):
             namespace, _, name = key.partition("/")
             group = JobKey(index, namespace, name)
             if group in self._members:
-                self._dirty[group] = None
+                self.agenda.add(group)
 
     def _on_pods_ended(self, workload: str) -> None:
         self.look_at(workload)
@@ -183,15 +194,16 @@ class Jobs:
         item = self._workloads.item(workload)
         if item is not None:
             for owner in _owned(item.value).metadata.owner_references:
-                self._mark(owner, workload.partition("/")[0])
+                self._mark(owner, workload.partition("/")[0], urgent=True)
 
-    def _mark(self, owner: _Owner, namespace: str) -> None:
+    def _mark(self, owner: _Owner, namespace: str, *, urgent: bool) -> None:
         index = self._kinds.get((owner.api_version, owner.kind))
         if index is None:
             return
-        obj = self._table(index).get(f"{namespace}/{owner.name}")
-        name = (self._adapters[index].group(obj) if obj is not None else "") or owner.name
-        self._dirty[JobKey(index, namespace, name)] = None
+        item = self._table(index).item(f"{namespace}/{owner.name}")
+        grouped = item is not None and _GROUPED in item.value
+        name = (self._adapters[index].group(item.json()) if item is not None and grouped else "") or owner.name
+        self.agenda.add(JobKey(index, namespace, name), urgent=urgent)
 
     def _on_priority(self, _key: str, _before: Item | None, _after: Item | None) -> None:
         """Priorities change rarely; every job that has one is looked at."""
@@ -203,14 +215,14 @@ class Jobs:
             metadata = write.body["metadata"]
             self._taken[f"{metadata.get('namespace', '')}/{metadata['name']}"] = key
         elif error.code == 409:
-            self._dirty[key] = None
+            self.agenda.add(key)
 
     def _touch_workloads(self, uid: str) -> None:
         for key in self._by_owner.get(uid, ()):
             self._on_orphan(key)
 
     def look_at_everything(self) -> None:
-        self._dirty.update(dict.fromkeys(self._members))
+        self.agenda.update(self._members)
 
     # --- what is there ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,38 @@
+"""An item from this process knows whose it is without being read."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from fairway.api import codec
+from fairway.api.client import Item
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"resourceVersion": "1", "name": "a", "namespace": "b", "uid": "own", "labels": {"uid": "other"}},
+        {"labels": {"uid": "other"}, "name": "a", "uid": "own"},
+        {"ownerReferences": [{"uid": "other"}], "name": "a", "uid": "own"},
+        {"name": 'a "uid": {', "uid": "own"},
+        {"annotations": {"x": '"uid":"other"'}, "uid": "own"},
+        {"uid": "own"},
+    ],
+)
+def test_the_uid_is_the_objects_own_wherever_it_stands(metadata: dict[str, object]) -> None:
+    value = msgspec.json.encode({"apiVersion": "v1", "kind": "Thing", "metadata": metadata, "spec": {"uid": "spec"}})
+    assert codec.uid_of(value) == "own"
+
+
+def test_a_uid_of_the_spec_is_not_the_objects() -> None:
+    assert codec.uid_of(b'{"spec":{"uid":"spec"},"metadata":{"uid":"own"}}') == "own"
+
+
+def test_an_object_without_a_uid_has_none() -> None:
+    assert codec.uid_of(b'{"metadata":{"name":"a"},"spec":{"uid":"spec"}}') == ""
+
+
+def test_items_are_equal_by_what_they_hold() -> None:
+    assert Item(b"{}", "a/b", "u", 3) == Item(b"{}")
+    assert Item(b"{}") != Item(b"[]")
