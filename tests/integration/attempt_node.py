@@ -90,7 +90,7 @@ class _Life:
         return (self._folder / name).exists()
 
     async def _until(self, holds: Callable[[str], Awaitable[bool]], name: str) -> None:
-        while not await holds(name):
+        while not await holds(name):  # noqa: ASYNC110 - some of it is told by files
             await asyncio.sleep(_LOOK_S)
 
     async def _submit(self, name: str, script: str) -> None:

@@ -218,7 +218,7 @@ async def test_a_job_that_ignores_the_request_to_end_is_ended_and_its_place_give
 
 
 async def _there(path: Path) -> bool:
-    return path.exists()
+    return await asyncio.to_thread(path.exists)
 
 
 async def _told(node: Here, job: str) -> bool:
