@@ -31,7 +31,8 @@ from fairway.fleet import joining
 from fairway.fleet.fleet import Fleet, connect
 from fairway.fleet.home import HomeClusters
 from fairway.fleet.link.links import Connect
-from fairway.kinds.builtin import KINDS
+from fairway.kinds import builtin
+from fairway.kinds.kueue.gates import Gates
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
 from fairway.runtime.ids import Ids, SystemIds
@@ -83,7 +84,8 @@ class Node:
         self._place = place
         self._clock = clock or SystemClock()
         self._ids = ids or SystemIds()
-        self.spaces = [Space(name, (store or self._store)(name), KINDS, self._clock, self._ids) for name in names]
+        kinds = builtin.kinds(Gates.of(config.feature_gates)) if config is not None else builtin.KINDS
+        self.spaces = [Space(name, (store or self._store)(name), kinds, self._clock, self._ids) for name in names]
         self._config = config
         self._connect = connect
         self._with_default_queue = with_default_queue

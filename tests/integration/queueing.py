@@ -19,7 +19,8 @@ from fairway.control.configuration import Configuration
 from fairway.control.in_use import InUse
 from fairway.control.resources import CLUSTER_QUEUES, COHORTS, FLAVORS, LOCAL_QUEUES, NAMESPACES, WORKLOADS
 from fairway.control.workloads.hook import JobHook
-from fairway.kinds.builtin import KINDS
+from fairway.kinds import builtin
+from fairway.kinds.kueue.gates import Gates
 from fairway.kinds.types import format_time
 from fairway.runtime.clock import moment
 from fairway.runtime.ids import SeededIds
@@ -52,7 +53,8 @@ class Cluster:
         self.clock = StoppedClock()
         self.ids = SeededIds(seed)
         self.config = config or Configuration()
-        self.space = Space("test", store or Store(), KINDS, self.clock, self.ids)
+        kinds = builtin.kinds(Gates.of(self.config.feature_gates))
+        self.space = Space("test", store or Store(), kinds, self.clock, self.ids)
         self.client = LocalClient(self.space, "test")
         self.queueing: Queueing | None = None
         self._keepers: list[Any] = []

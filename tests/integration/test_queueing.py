@@ -193,6 +193,10 @@ def test_a_queue_that_is_deleted_waits_for_its_work_and_then_goes() -> None:
             await here.submit("late")
             assert conditions(await here.workload_of("late"))["QuotaReserved"][1] == "Suspended"
             assert (await here.get(JOBS, "last"))["spec"]["suspend"] is False
+            await here.complete("last")
+            async with asyncio.timeout(5):
+                while await here.all(CLUSTER_QUEUES):  # noqa: ASYNC110 - it is asked for every second
+                    await asyncio.sleep(0.05)
 
     asyncio.run(scenario())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from typing import Annotated
@@ -82,7 +83,8 @@ async def _run(folder: DataDir, request: JobRequest, detach: bool) -> int:
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await following
-        return await _leave(client, job.name, request.namespace)
+        interrupted.clear()
+        return await _leave(client, job.name, request.namespace, interrupted)
 
 
 async def _follow(client: AsyncClient, name: str, namespace: str) -> int:
@@ -106,17 +108,32 @@ async def _follow(client: AsyncClient, name: str, namespace: str) -> int:
     return final.exit_code if final.exit_code is not None else 0
 
 
-async def _leave(client: AsyncClient, name: str, namespace: str) -> int:
-    answer = "d"
+async def _leave(client: AsyncClient, name: str, namespace: str, interrupted: asyncio.Event) -> int:
+    answer = ""
     if sys.stdin.isatty():
         note(f"\njob {name} goes on without you: (d)etach, or (c)ancel it? [d] ")
-        answer = (await asyncio.to_thread(sys.stdin.readline)).strip().lower()[:1] or "d"
-    if answer == "c":
+        answer = await _answer(interrupted)
+    if answer.strip().lower().startswith("c"):
         await client.cancel(name, namespace)
         note(f"job {name} cancelled")
     else:
         note(f"job {name} goes on; see it with: fairway show {name}")
     return _INTERRUPTED
+
+
+async def _answer(interrupted: asyncio.Event) -> str:
+    """A line from the terminal; nothing if it is closed, or if Ctrl-C is pressed once more. Reading in a thread could not be given up."""
+    loop, stdin = asyncio.get_running_loop(), sys.stdin.fileno()
+    readable = asyncio.Event()
+    loop.add_reader(stdin, readable.set)
+    waits = [asyncio.ensure_future(event.wait()) for event in (readable, interrupted)]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        loop.remove_reader(stdin)
+        for wait in waits:
+            wait.cancel()
+    return "" if interrupted.is_set() else os.read(stdin, 1024).decode(errors="replace")
 
 
 def _environment(pairs: list[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from fairway.api.client import Client, Item, Query, Resource
 from fairway.api.errors import ApiError
+from fairway.control.conditions import is_true
 
 log = logging.getLogger("fairway.control")
 
@@ -79,8 +80,10 @@ class InUse:
         return True
 
     async def _queue_used(self, name: str) -> bool:
+        """A finished Workload still says where it ran, but holds nothing there."""
         query = Query(fields=f"status.admission.clusterQueue={name}")
-        return bool((await self._client.list(WORKLOADS, query, limit=1)).items)
+        found = (await self._client.list(WORKLOADS, query)).items
+        return any(not is_true(item.json(), "Finished") for item in found)
 
     async def _flavor_used(self, name: str) -> bool:
         for resource in (CLUSTER_QUEUES, COHORTS):

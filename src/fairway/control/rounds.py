@@ -12,8 +12,10 @@ from fairway.control.agenda import Agenda
 from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.control")
-ALARM_MAX_SECONDS = 60.0
+ALARM_MAX_SECONDS = 5.0
 """The wall clock may jump, so timers are looked at now and then even if none should be due."""
+BACK_SECONDS = 1.0
+"""A clock that fell back by more than this was set: times that were meant to be soon are not any more."""
 
 
 def report_failure(task: asyncio.Task[None]) -> None:
@@ -71,10 +73,13 @@ class Rounds:
         return bool(self._agenda)
 
     async def _ring(self) -> None:
+        ahead = self._clock.now - self._clock.monotonic
         while True:
             self._alarm.clear()
             now = self._clock.now
-            while self._timers and self._timers[0][0] <= now:
+            was, ahead = ahead, now - self._clock.monotonic
+            everything = ahead < was - BACK_SECONDS
+            while self._timers and (everything or self._timers[0][0] <= now):
                 at, key = heappop(self._timers)
                 if self._set_for.get(key) == at:
                     del self._set_for[key]

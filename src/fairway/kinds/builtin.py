@@ -4,5 +4,12 @@ from __future__ import annotations
 
 from fairway.kinds import fleet, jobset, k8s, kueue, own
 from fairway.kinds.kind import Kind
+from fairway.kinds.kueue.gates import DEFAULT, Gates
 
-KINDS: tuple[Kind, ...] = (*k8s.KINDS, *kueue.KINDS, *fleet.KINDS, *jobset.KINDS, *own.KINDS)
+
+def kinds(gates: Gates = DEFAULT) -> tuple[Kind, ...]:
+    """gates: Kueue's feature gates, as they are configured."""
+    return (*k8s.KINDS, *kueue.kinds(gates), *fleet.KINDS, *jobset.KINDS, *own.KINDS)
+
+
+KINDS: tuple[Kind, ...] = kinds()

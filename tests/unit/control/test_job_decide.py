@@ -126,6 +126,18 @@ def test_failed_pods_are_replaced_after_ten_seconds_then_ever_later() -> None:
     assert waits == [10, 20, 40, 80, 160, 320, 360, 360]
 
 
+@pytest.mark.parametrize("spec", [{}, {"completionMode": "Indexed", "completions": 1, "backoffLimitPerIndex": 3}])
+def test_a_clock_that_is_set_back_does_not_make_a_job_wait_for_the_time_of_its_failure(spec: dict[str, Any]) -> None:
+    world = World(make_job(**spec))
+    world.settle()
+    world.end_all(1)
+    world.settle()
+    assert not world.active()
+    world.now -= 3600
+    world.settle()
+    assert len(world.active()) == 1
+
+
 def test_a_success_ends_the_backoff() -> None:
     world = World(make_job(parallelism=2, completions=4))
     world.settle()

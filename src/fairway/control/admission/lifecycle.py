@@ -138,7 +138,8 @@ class Lifecycle:
         render.sync_admitted(obj, now, self._config.observable)
         if is_true(obj, "Admitted") and not was_admitted:
             since = parse_time((find_condition(obj, "QuotaReserved") or {}).get("lastTransitionTime"))
-            text = f"Admitted by ClusterQueue {name}, wait time since reservation was {(now - since) // SECOND}s"
+            waited = max(0, now - since) // SECOND
+            text = f"Admitted by ClusterQueue {name}, wait time since reservation was {waited}s"
             verdict.said.append(Said("Normal", "Admitted", text))
         if is_true(obj, "Evicted"):
             return

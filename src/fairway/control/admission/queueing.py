@@ -193,7 +193,7 @@ class Queueing:
     # --- workloads --------------------------------------------------------------------------------------------------
 
     def _collect_due(self, now: Time) -> None:
-        if self._sampling is not None and now >= self._sample_at:
+        if self._sampling is not None and not 0 < self._sample_at - now <= self._sampling:
             self._sample_at = now + self._sampling
             self.observer.tenants_touched.update(dict.fromkeys(self.observer.state.lines.tenants))
         while self._due and self._due[0][0] <= now:

@@ -96,7 +96,7 @@ class QueueViews:
         """Counts what is told: each of these events is told once, after the write that it tells of."""
         admission = (note.about.get("status") or {}).get("admission") or {}
         queue = (("cluster_queue", str(admission.get("clusterQueue", ""))),)
-        waited = (now - parse_time(note.about["metadata"].get("creationTimestamp"))) / SECOND
+        waited = max(0, now - parse_time(note.about["metadata"].get("creationTimestamp"))) / SECOND
         if note.reason == "QuotaReserved":
             self._counts["quota_reserved_workloads_total", queue] += 1
             self._waits.setdefault(("quota_reserved_wait_time_seconds", queue), _Waits()).add(waited)

@@ -24,13 +24,17 @@ class Past:
         failures = sorted(at for at in (*self.failures, *failed) if at > last)
         return Past(last, tuple(failures[-_KEPT:]))
 
-    @property
-    def free_at(self) -> float:
+    def free_at(self, now: float) -> float:
         """From when on a pod may be created."""
-        return self.failures[-1] + delay(len(self.failures)) if self.failures else 0.0
+        return free_at(self.failures[-1], len(self.failures), now) if self.failures else 0.0
 
 
 NOTHING = Past()
+
+
+def free_at(failed_at: float, failures: int, now: float) -> float:
+    """After so many failures in a row, the last of them at that time. One that is yet to come tells that the clock was set back: that is over."""
+    return 0.0 if failed_at > now + 1 else failed_at + delay(failures)
 
 
 def delay(failures: int) -> float:

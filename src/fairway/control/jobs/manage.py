@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from fairway.control.jobs.backoff import delay
+from fairway.control.jobs.backoff import free_at
 from fairway.control.jobs.facts import Facts
 from fairway.control.jobs.index_set import IndexSet
 from fairway.control.jobs.plan import NewPod
@@ -41,8 +41,9 @@ def manage(facts: Facts, replaced: Mapping[int, PodView]) -> Change:
         missing -= facts.terminating
     if missing <= 0:
         return NO_CHANGE
-    if not facts.per_index and facts.past.free_at > facts.now:
-        return Change(wake_at=facts.past.free_at)
+    free = facts.past.free_at(facts.now)
+    if not facts.per_index and free > facts.now:
+        return Change(wake_at=free)
     missing = min(missing, AT_ONCE_MAX)
     if not facts.indexed:
         return Change(create=(NewPod(),) * missing)
@@ -64,9 +65,9 @@ def _create_indexes(facts: Facts, count: int, replaced: Mapping[int, PodView]) -
         if last is None:
             create.append(NewPod(index))
             continue
-        free_at = last.finished_at + delay(last.failures + last.ignored + 1)
-        if free_at > facts.now:
-            wake_at = min(wake_at, free_at) if wake_at else free_at
+        free = free_at(last.finished_at, last.failures + last.ignored + 1, facts.now)
+        if free > facts.now:
+            wake_at = min(wake_at, free) if wake_at else free
         elif match_failure(facts.job, last).counts:
             create.append(NewPod(index, last.failures + 1, last.ignored))
         else:

@@ -84,7 +84,9 @@ class Contest:
         reservation = candidate.reservation
         if reservation is None or self.cells.isdisjoint(reservation.cells) or candidate.key in self.field.gone:
             return False
-        runs_short = candidate.traits is not None and self.field.now - reservation.since < candidate.traits.min_runtime
+        # Not less than nothing: the clock may have been set back since.
+        ran = max(0, self.field.now - reservation.since)
+        runs_short = candidate.traits is not None and ran < candidate.traits.min_runtime
         if runs_short and not candidate.evicted:
             return False
         return satisfies(self.workload, candidate, policy)

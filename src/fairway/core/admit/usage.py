@@ -90,7 +90,8 @@ class UsageLedger:
         if self._decay.half_life == 0:
             usage.consumed = {}
         else:
-            share = _faded(now - usage.sampled, self._decay.half_life)
+            # A clock that was set back makes no history: it counts from there.
+            share = _faded(max(0, now - usage.sampled), self._decay.half_life)
             mixed = {name: amount * (1 - share) for name, amount in usage.consumed.items()}
             _add(mixed, {name: amount * share for name, amount in current.items()})
             usage.consumed = mixed

@@ -21,12 +21,14 @@ refused in `rules`, and the feature gates that rules look at in `gates`. Fields,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fairway.kinds.columns import AGE, NAME, condition, field
 from fairway.kinds.kind import Column, Kind, Version
 from fairway.kinds.kueue import defaulting, v1beta1, v1beta2
 from fairway.kinds.kueue.constants import DEPRECATED, GROUP
+from fairway.kinds.kueue.gates import DEFAULT, Gates
 from fairway.kinds.kueue.rules import cluster_queue as cluster_queue_rules
 from fairway.kinds.kueue.rules import small as rules
 from fairway.kinds.kueue.rules import validator
@@ -44,7 +46,7 @@ from fairway.kinds.kueue.v1beta2.resource_flavor import ResourceFlavor
 from fairway.kinds.kueue.v1beta2.workload import Workload
 from fairway.kinds.meta import Object
 
-__all__ = ["GROUP", "KINDS", "v1beta1", "v1beta2"]
+__all__ = ["GROUP", "KINDS", "kinds", "v1beta1", "v1beta2"]
 
 _PLAIN = (NAME, AGE)
 _STATUS = ("status",)
@@ -280,3 +282,26 @@ KINDS: tuple[Kind, ...] = (
     TOPOLOGY,
     PROVISIONING_REQUEST_CONFIG,
 )
+
+
+def kinds(gates: Gates = DEFAULT) -> tuple[Kind, ...]:
+    """The same under other feature gates: what some of them accept and fill in depends on these."""
+    if gates == DEFAULT:
+        return KINDS
+    validate_workload = validator(workload_rules.schema, workload_rules.admission, gates)
+    gated = {
+        CLUSTER_QUEUE: replace(
+            CLUSTER_QUEUE, validate=validator(cluster_queue_rules.schema, cluster_queue_rules.admission, gates)
+        ),
+        RESOURCE_FLAVOR: replace(
+            RESOURCE_FLAVOR, validate=validator(rules.resource_flavor_schema, rules.resource_flavor_admission, gates)
+        ),
+        COHORT: replace(COHORT, validate=validator(rules.cohort_schema, rules.cohort_admission, gates)),
+        WORKLOAD: replace(
+            WORKLOAD,
+            default=defaulting.workload(gates),
+            validate=validate_workload,
+            validate_status=validate_workload,
+        ),
+    }
+    return tuple(gated.get(kind, kind) for kind in KINDS)
