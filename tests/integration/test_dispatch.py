@@ -9,6 +9,7 @@ from typing import Any
 from tests.integration.fleet import ORIGIN, Fleeting, fleet
 from tests.integration.queueing import conditions
 
+from fairway.api.errors import ApiError
 from fairway.core.dispatch.nominate import SCORED
 from fairway.fleet.resources import CLUSTER_SELECTOR, EPOCH
 
@@ -243,3 +244,39 @@ def cluster_queues() -> Any:
 def quota(cpu: str) -> dict[str, Any]:
     flavor = {"name": "flavor", "resources": [{"name": "cpu", "nominalQuota": cpu}]}
     return {"spec": {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}}
+
+
+def test_a_job_whose_creation_nobody_confirmed_may_run_until_its_cluster_is_known_to_be_safe() -> None:
+    async def test(made: Fleeting) -> None:
+        for name, wire in made.wires.items():
+            client, wire_of = made.clusters[name].client, wire
+
+            async def bulk_and_break(items: Any, client: Any = client, wire: Any = wire_of) -> Any:
+                results = await client.bulk(items)
+                return _cut(wire, items[0].resource, results)
+
+            async def create_and_break(
+                resource: Any, *rest: Any, client: Any = client, wire: Any = wire_of, **named: Any
+            ) -> Any:
+                return _cut(wire, resource, await client.create(resource, *rest, **named))
+
+            wire.bulk, wire.create = bulk_and_break, create_and_break
+        await made.submit("a")
+        (lost,) = [name for name in made.wires if made.wires[name].cut]
+        (other,) = [name for name in made.wires if name != lost]
+        assert await made.job("a", lost) is not None
+        for policy in ("HoldAndDrain", "None"):
+            await made.hub.patch(cluster_queues(), "main", {"spec": {"stopPolicy": policy}}, "")
+            await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert conditions(workload)["QuotaReserved"][0] == "True"
+        assert await made.workload("a", other) is None
+
+    def _cut(wire: Any, resource: Any, answer: Any) -> Any:
+        if resource.plural == "jobs":
+            wire.break_off()
+            raise ApiError(0, "Unreachable", "the connection was closed before an answer came")
+        return answer
+
+    run(test, {"one": "1", "two": "1"})

@@ -279,6 +279,12 @@ class Leases:
         terms = self._terms
         return LeaseKeeper(client, self._origin, lambda: terms(cluster), holding, outstanding, self._clock, self._sleep)
 
+    def safe_at(self, cluster: str, now: Time) -> Time | None:
+        """As that of its keeper, for a cluster that may have no connection any more."""
+        known = self._known.get(cluster)
+        until = known[0].until if known is not None else None
+        return None if until is None else now + int((until - self._clock.monotonic) * SECOND)
+
     def fenced(self, cluster: str) -> bool | None:
         known = self._known.get(cluster)
         return known[0].fenced if known is not None else self._fenced(cluster)

@@ -230,3 +230,16 @@ def test_the_api_accepts_what_is_done_to_a_pod_from_gate_to_end() -> None:
             assert await c.pods() == []
 
     run(scenario())
+
+
+def test_a_pod_that_lost_its_lease_has_not_finished_its_job() -> None:
+    ended = [{"name": "c", "state": {"terminated": {"exitCode": 137, "reason": "LeaseExpired"}}}]
+    failed = pod(phase="Failed", running=True)
+    assert KIND.finished([failed]) is not None
+    failed["status"]["containerStatuses"] = ended
+    assert KIND.finished([failed]) is None
+    final = {K + "retriable-in-group": "false"}
+    group = [grouped("a", notes=final, phase="Failed"), grouped("b", notes=final, phase="Failed")]
+    assert KIND.finished(group) is not None
+    group[0]["status"]["containerStatuses"] = ended
+    assert KIND.finished(group) is None

@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.control.job_world import NOW, STEPS, World, make_job
 
+from fairway.api.client import Item
 from fairway.control.jobs.decide import decide
-from fairway.control.jobs.view import PodView
-from fairway.kinds.types import UNSET, Time
+from fairway.control.jobs.view import PodView, read, view
+from fairway.kinds.types import UNSET, Time, encode
 
 
 def uids(world: World) -> list[str]:
@@ -540,3 +541,39 @@ def test_the_plan_never_changes_the_job_it_was_given() -> None:
     before = replace(world.job.status, conditions=list(world.job.status.conditions or []) or UNSET)
     decide(world.job, list(world.pods.values()), world.now)
     assert world.job.status == before
+
+
+# --- leases -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pod_that_lost_its_lease_does_not_count_against_the_backoff_limit() -> None:
+    world = World(make_job(backoffLimit=0))
+    world.settle()
+    world.end("uid-1", code=137)
+    world.put(changed(world.pods["uid-1"], expired=True))
+    world.settle()
+    assert world.job.status.failed is UNSET
+    assert world.job.status.conditions is UNSET
+    assert not world.pods["uid-1"].tracked
+
+
+def test_a_pod_that_lost_its_lease_is_no_failure_of_its_index_nor_for_a_policy() -> None:
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}
+    for more in ({"backoffLimitPerIndex": 0}, {"podFailurePolicy": {"rules": [rule]}}):
+        world = World(make_job(completionMode="Indexed", completions=1, parallelism=1, **more))
+        world.settle()
+        world.end("uid-1", code=137)
+        world.put(changed(world.pods["uid-1"], expired=True))
+        world.settle()
+        assert not world.job.status.failed_indexes
+        assert world.job.status.conditions is UNSET
+
+
+def test_a_pod_is_seen_to_have_lost_its_lease_by_the_reason_of_a_container() -> None:
+    def pod(reason: str) -> Item:
+        state = {"terminated": {"exitCode": 137, "reason": reason}}
+        status = {"phase": "Failed", "containerStatuses": [{"name": "c", "state": state}]}
+        return Item(encode({"metadata": {"name": "p", "uid": "u"}, "status": status}))
+
+    assert view(read(pod("LeaseExpired"))).expired
+    assert not view(read(pod("Error"))).expired

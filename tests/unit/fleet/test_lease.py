@@ -226,6 +226,9 @@ def test_a_new_connection_remembers_what_the_old_one_held() -> None:
             assert again.fenced is True
             assert again.held_until() == held
             assert hub.leases.fenced("c") is True
+            now = int(here.clock.now * SECOND)
+            assert hub.leases.safe_at("c", now) == again.safe_at(now)
+            assert hub.leases.safe_at("other", now) is None
             assert hub.leases.fenced("other") is None
 
     run(scenario())

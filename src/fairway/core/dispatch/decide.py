@@ -103,7 +103,7 @@ def _run(case: Case, decision: Decision, now: Time) -> None:
     for name in sorted(remotes):
         if remotes[name].difference == "priority":
             decision.actions.append(UpdatePriority(name))
-        elif remotes[name].difference == "other":
+        elif remotes[name].difference == "other" or _is_dead(case, remotes[name]):
             decision.actions.append(DeleteRemote(name))
             del remotes[name]
     admitting = _admitting(local.cluster, remotes)
@@ -121,6 +121,13 @@ def _run(case: Case, decision: Decision, now: Time) -> None:
     waiting = local.check is CheckState.PENDING and not local.cluster and local.other_checks_ready
     if waiting and _all_safe(case, decision, now):
         decision.actions.append(Nominate())
+
+
+def _is_dead(case: Case, remote: Remote) -> bool:
+    """A copy that its cluster evicted for good, as when the lease ran out, before the hub could bind it: only a new one can be admitted."""
+    local = case.local
+    waiting = local.check is CheckState.PENDING and not local.evicted and not local.cluster
+    return waiting and remote.evicted and remote.eviction_asked
 
 
 def _admitting(bound: str, remotes: dict[str, Remote]) -> str:

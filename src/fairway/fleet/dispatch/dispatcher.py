@@ -410,7 +410,8 @@ class Dispatcher:
 
     def _refused(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
         now = self.now()
-        if error.code >= 500 and op.verb == "create" and op.resource != WORKLOADS:
+        unknown = error.code == 0 or error.code >= 500  # 0: nobody answered, which says nothing about what was done
+        if unknown and op.verb == "create" and op.resource != WORKLOADS:
             self._unsure.setdefault(cluster, set()).add(key)
         count = self._failures.get((key, cluster), (0, 0))[0] + 1
         delay = min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
@@ -418,9 +419,9 @@ class Dispatcher:
             link = self._links.get(cluster)
             if link is not None and key not in link.table(op.resource):
                 delay = max(delay, SECOND)  # ours, and not told yet; or somebody else's
-        if error.code < 500 and error.code not in (404, 409):
+        if not unknown and error.code not in (404, 409):
             log.warning("cluster %s refuses %s of %s: %s", cluster, op.verb, key, error.message)
-        if error.code < 500:
+        if not unknown:
             self.refusals[key, cluster] = error.message
         self._failures[key, cluster] = (count, now + delay)
         heapq.heappush(self._due, (now + delay, key))
