@@ -224,7 +224,8 @@ class Nominator:
 
     def _pool_of(self, workload: Json) -> str:
         name = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
-        return pools.marked_pool(self._known.hub[CLUSTER_QUEUES].get(f"/{name}") or {})
+        queues = self._known.table(CLUSTER_QUEUES)
+        return pools.marked_pool((queues.get(f"/{name}") if queues is not None else None) or {})
 
     def _give_back(self, scene: Scene, scribe: Scribe, why: str) -> None:
         """No cluster can ever admit it: others get its quota here, and it is tried again ever more rarely."""
