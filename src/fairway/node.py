@@ -28,6 +28,7 @@ from fairway.control.pods.machine import Declared
 from fairway.control.pods.place import Place, this_machine
 from fairway.control.workloads.hook import JobHook
 from fairway.fleet import joining
+from fairway.fleet.clusters.hook import FleetHook
 from fairway.fleet.fleet import Fleet, connect
 from fairway.fleet.home import HomeClusters
 from fairway.fleet.link.links import Connect
@@ -146,6 +147,7 @@ class Node:
     def _lead(self, space: Space) -> None:
         """What makes a space a hub."""
         config, store = self.configuration(space), space.store
+        space.objects.hooks.append(FleetHook(space))
         self.fleet = Fleet(
             lambda name: LocalClient(space, name),
             self.queueing[space.name],

@@ -273,6 +273,26 @@ def test_a_configuration_that_crosses_pools_closes_its_queue_and_says_why() -> N
     run(body)
 
 
+def test_a_cluster_that_left_the_pool_of_a_queue_loses_the_copies_of_its_work() -> None:
+    async def body(here: Fleeting) -> None:
+        for name in ("a", "b"):
+            await eligible(here, name, True)
+        await here.submit("big", cpu="50")
+        assert [await here.workload("big", name) is not None for name in ("a", "b")] == [True, True]
+        await here.hub.client.create(POOLS, {"metadata": {"name": "prod"}})
+        await patch(here, CLUSTERS, "b", {"spec": {"state": "Draining"}})
+        await patch(here, CLUSTERS, "b", {"spec": {"state": "Active", "pool": "prod"}})
+        await here.move(1)
+
+        async def gone() -> bool:
+            return await here.workload("big", "b") is None
+
+        await until(gone)
+        assert await here.workload("big", "a") is not None
+
+    run(body)
+
+
 def test_a_pool_that_is_in_use_cannot_be_deleted_and_a_busy_cluster_cannot_move() -> None:
     async def body(here: Fleeting) -> None:
         await eligible(here, "a", True)
@@ -299,6 +319,15 @@ def test_a_cluster_of_a_pool_that_does_not_exist_gets_nothing() -> None:
         assert 'pool "nowhere" does not exist' in here.fleet.clusters.refusal("c")
         await here.hub.client.create(POOLS, {"metadata": {"name": "nowhere"}})
         await eligible(here, "c", True)
+
+    run(body)
+
+
+def test_a_hub_lists_more_clusters_in_one_configuration_than_kueue_does() -> None:
+    async def body(here: Fleeting) -> None:
+        names = [f"c{index}" for index in range(60)]
+        await patch(here, MULTIKUEUE_CONFIGS, "all", {"spec": {"clusters": names}})
+        assert said(await get(here, CHECKS, "fleet"), "Active")[1] == "NoUsableClusters"
 
     run(body)
 

@@ -30,6 +30,8 @@ Json = dict[str, Any]
 
 FLEET = "fleet"
 """The check of a hub's default queue, and the list of clusters that it names."""
+FOLLOWS = "fairway.dev/follows-pool"
+"""Annotation: what carries it follows the clusters of that pool."""
 
 
 async def ensure(space: Space, capacity: Mapping[str, str] | None = None, *, hub: bool = False) -> None:
@@ -93,7 +95,7 @@ def objects(capacity: Mapping[str, str], *, hub: bool = False) -> list[Json]:
         {
             "apiVersion": _VERSION,
             "kind": "ClusterQueue",
-            "metadata": {"name": NAME},
+            "metadata": {"name": NAME, **({"annotations": {FOLLOWS: "default"}} if hub else {})},
             "spec": {"namespaceSelector": {}, "resourceGroups": [_group(capacity)], **checks},
         },
         {

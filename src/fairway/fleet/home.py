@@ -15,15 +15,13 @@ from fairway.api import patching
 from fairway.api.client import Client, Deletion, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.api.worker import Worker
-from fairway.control.default_queue import FLEET
+from fairway.control.default_queue import FLEET, FOLLOWS
 from fairway.control.mirror import Mirror
 from fairway.fleet.joining import DEFAULT_POOL
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
+from fairway.kinds.kueue.constants import CLUSTERS_MAX
 
 CHECKS = Resource("kueue.x-k8s.io", "v1beta2", "admissionchecks", namespaced=False)
-FOLLOWS = "fairway.dev/follows-pool"
-CLUSTERS_MAX = 20
-"""As many as a MultiKueueConfig may name."""
 Json = dict[str, Any]
 
 

@@ -6,6 +6,7 @@ A client that does not keep up is not waited for: its cursor falls out of the hi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
 
 from fairway.api import codec
@@ -92,20 +93,24 @@ async def _follow(
     gone = asyncio.ensure_future(_disconnect(request))
     gone.add_done_callback(lambda _done: task.cancel() if not finished else None)
     finished = False
+    # Counted from what was sent last, not from what happened last: changes that this watch does not select must not keep it silent.
+    bookmark_at = loop.time() + BOOKMARK_SECONDS
     try:
         while (left := deadline - loop.time()) > 0:
-            try:
-                async with asyncio.timeout(min(left, BOOKMARK_SECONDS)):
+            batch: list[Change] | None = []
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, min(left, bookmark_at - loop.time()))):
                     batch = await changes.next()
-            except TimeoutError:
-                request.verify()
-                if bookmarks:
-                    await request.stream(_bookmark(target, changes.revision))
-                continue
             if batch is None:
                 break
             request.verify()
-            await sender.send(batch)
+            if batch:
+                await sender.send(batch)
+            elif loop.time() < bookmark_at:
+                continue
+            elif bookmarks:
+                await request.stream(_bookmark(target, changes.revision))
+            bookmark_at = loop.time() + BOOKMARK_SECONDS
     except asyncio.CancelledError:
         if gone.done():
             return  # the client left; there is nobody to tell

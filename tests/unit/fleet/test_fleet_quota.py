@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairway.control.default_queue import FOLLOWS
 from fairway.fleet.clusters import quota
 from fairway.fleet.clusters.quota import Fleet, Verdict, Worker, decide
 
@@ -105,7 +106,7 @@ def test_a_queue_that_follows_its_pool_covers_whatever_the_clusters_offer() -> N
     verdict = decided(ours, "Automated", a=big)
     assert verdict.automation is not None
     assert verdict.automation.reason == "UnsupportedConfiguration"
-    ours["metadata"]["annotations"] = {quota.FOLLOWS: "default"}
+    ours["metadata"]["annotations"] = {FOLLOWS: "default"}
     verdict = decided(ours, "Automated", a=big)
     assert resources(verdict) == [cpu("2"), gpus]
     assert verdict.groups is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairway.control.adapters import Json
+from fairway.control.default_queue import FOLLOWS
 from fairway.core.quantity import parse
 from fairway.fleet.clusters import checks
 from fairway.fleet.clusters.capacity import Sums, quotas
@@ -18,8 +19,6 @@ _AUTOMATED = Said("True", "QuotaAutomated", "ClusterQueue quota is automatically
 _NOT_ASKED = Said("False", "NotRequested", "MultiKueue manager quota automation has not been requested.")
 _NO_CONFIG = "The referenced MultiKueueConfig was not found."
 _ONE_FLAVOR = "Quota automation requires that the manager-side ClusterQueue has exactly one ResourceFlavor"
-FOLLOWS = "fairway.dev/follows-pool"
-"""Annotation: what carries it follows the clusters of that pool. On a ClusterQueue: it covers what they have queues for."""
 FAR_OFF = 2
 """More than this many times, or less than one in this many, is far off."""
 
@@ -96,7 +95,7 @@ def is_lower(queue: Json, verdict: Verdict) -> bool:
 
 
 def follows(obj: Json) -> str:
-    """The pool that an object follows; empty if it stands for itself."""
+    """The pool that a queue follows: it covers whatever the clusters there have queues for. Empty if it stands for itself."""
     return str((obj["metadata"].get("annotations") or {}).get(FOLLOWS) or "")
 
 

@@ -33,7 +33,7 @@ from fairway.fleet.dispatch.outbox import Outbox
 from fairway.fleet.dispatch.writes import Op, Outcome, Scribe
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
-from fairway.fleet.resources import MULTIKUEUE_CONFIGS
+from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
 from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.fleet")
@@ -114,6 +114,7 @@ class Dispatcher:
                 hub[adapter.resource].on_change(self._on_job)
         hub[CHECKS].on_change(self._on_check)
         fleet[MULTIKUEUE_CONFIGS].on_change(self._on_config)
+        fleet[CLUSTERS].on_change(self._on_cluster)
         self._links.on_new(self._on_link)
         self._links.on_change(self._on_link_state)
 
@@ -140,6 +141,13 @@ class Dispatcher:
         for workload, check in sorted(self._check_of.items()):
             if check in checks:
                 self.touch(workload)
+
+    def _on_cluster(self, key: str, before: Item | None, after: Item | None) -> None:
+        """Another pool, other labels, drained or no longer: what waits, or has a copy there, is nominated anew."""
+        if _offers_itself(before) == _offers_itself(after):
+            return
+        for workload in sorted(self._at.get(key.partition("/")[2], set()) | self._waiting):
+            self.touch(workload)
 
     def _on_job(self, _key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
@@ -468,6 +476,14 @@ def _parameters(check: Item | None) -> tuple[str, str, str]:
         "MultiKueueConfig" if usable else "",
         parameters.get("name", "") if usable else "",
     )
+
+
+def _offers_itself(item: Item | None) -> tuple[Json | None, ...]:
+    """All of a Cluster that a nomination looks at."""
+    if item is None:
+        return (None,)
+    obj = item.json()
+    return obj["metadata"].get("labels"), obj.get("spec"), (obj.get("status") or {}).get("drift")
 
 
 def _clusters(config: Item | None) -> list[str]:

@@ -17,6 +17,7 @@ from fairway.core.dispatch.ledger import Ledger, Offer, Requests
 from fairway.core.dispatch.model import Case, CheckState, Decision, SetCheck
 from fairway.core.dispatch.nominate import Candidate, Nomination
 from fairway.core.model import Time
+from fairway.fleet.clusters import pools
 from fairway.fleet.dispatch import offers
 from fairway.fleet.dispatch.facts import Scene, state_of
 from fairway.fleet.dispatch.knowledge import Knowledge
@@ -116,7 +117,7 @@ class Nominator:
         scribe.nominate(chosen.clusters)
         for cluster in chosen.clusters:
             link = case.links.get(cluster)
-            if link is not None and link.connected and cluster not in case.remotes:
+            if link is not None and link.connected and cluster not in case.remotes and cluster not in barred:
                 scribe.create(cluster)
         for cluster in sorted(case.remotes):
             if cluster not in chosen.clusters:
@@ -209,14 +210,22 @@ class Nominator:
         """Clusters that do not come into question for this workload, and why."""
         found: dict[str, str] = {}
         text = selector_of(scene)
+        pool = self._pool_of(scene.workload)
         for name in configured:
             cluster = self._known.fleet[CLUSTERS].get(f"/{name}") if CLUSTERS in self._known.fleet else None
             why = closed(cluster)
+            if pools.pool_of(cluster) != pool:
+                why = f"is in pool {pools.pool_of(cluster)}, and the workload's queue is in pool {pool}"
             if not why and text:
                 why = _mismatch(text, name, cluster)
             if why:
                 found[name] = why
         return found
+
+    def _pool_of(self, workload: Json) -> str:
+        name = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
+        queues = self._known.table(CLUSTER_QUEUES)
+        return pools.marked_pool((queues.get(f"/{name}") if queues is not None else None) or {})
 
     def _give_back(self, scene: Scene, scribe: Scribe, why: str) -> None:
         """No cluster can ever admit it: others get its quota here, and it is tried again ever more rarely."""

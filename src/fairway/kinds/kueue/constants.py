@@ -21,6 +21,10 @@ SLICE_REPLACEMENT_FOR = "kueue.x-k8s.io/workload-slice-replacement-for"
 QUOTA_RESERVED = "QuotaReserved"
 ADMITTED = "Admitted"
 
+CLUSTERS_MAX = 256
+"""Clusters that one MultiKueueConfig may name, and that may compete for one workload. Kueue stops at 20; a hub with one queue over fifty
+clusters needs more, and nothing that another Kueue sees depends on it."""
+
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 DEFAULT_POD_SET = "main"
 

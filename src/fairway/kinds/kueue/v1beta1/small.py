@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
+from fairway.kinds.kueue.constants import CLUSTERS_MAX
 from fairway.kinds.kueue.v1beta1.convert import V1BETA1, V1BETA2, carry, member
 from fairway.kinds.kueue.v1beta2 import multikueue as mk
 from fairway.kinds.kueue.v1beta2 import small as v2
@@ -47,7 +48,7 @@ class MultiKueueConfigSpec(Type):
             "MultiKueueClusters to dispatch to, each once, in order of preference",
             list_type="set",
             min_length=1,
-            max_length=20,
+            max_length=CLUSTERS_MAX,
         ),
     ]
 

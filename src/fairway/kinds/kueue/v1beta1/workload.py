@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from fairway.kinds.kueue._pod import PodTemplateSpec
-from fairway.kinds.kueue.constants import POD_PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS
+from fairway.kinds.kueue.constants import CLUSTERS_MAX, POD_PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS
 from fairway.kinds.kueue.v1beta1.convert import V1BETA1, V1BETA2, carry, each, member
 from fairway.kinds.kueue.v1beta1.topology_assignment import TopologyAssignment, fold, unfold
 from fairway.kinds.kueue.v1beta2 import workload as v2
@@ -122,7 +122,11 @@ class WorkloadStatus(Type):
     nominated_cluster_names: Opt[
         Annotated[
             list[ClusterName],
-            F("clusters that compete for it; empty once clusterName is set", list_type="atomic", max_length=20),
+            F(
+                "clusters that compete for it; empty once clusterName is set",
+                list_type="atomic",
+                max_length=CLUSTERS_MAX,
+            ),
         ]
     ] = UNSET
     cluster_name: Opt[

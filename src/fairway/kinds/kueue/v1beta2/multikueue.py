@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from fairway.kinds.kueue.constants import CLUSTERS_MAX
 from fairway.kinds.kueue.v1beta2.shared import Conditions
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Opt, Type
@@ -20,7 +21,7 @@ class MultiKueueConfigSpec(Type):
             "MultiKueueClusters to dispatch to, each once, in order of preference",
             list_type="atomic",
             min_length=1,
-            max_length=20,
+            max_length=CLUSTERS_MAX,
         ),
     ]
     quota_management: Opt[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fairway.kinds.kueue._pod import Toleration
+from fairway.kinds.kueue.constants import CLUSTERS_MAX
 from fairway.kinds.kueue.v1beta2.multikueue import ClusterName
 from fairway.kinds.kueue.v1beta2.shared import CheckName, Conditions, Count, Name, PodSetName
 from fairway.kinds.kueue.v1beta2.topology_assignment import TopologyAssignment
@@ -131,7 +132,11 @@ class WorkloadStatus(Type):
     nominated_cluster_names: Opt[
         Annotated[
             list[ClusterName],
-            F("clusters that compete for it; empty once clusterName is set", list_type="atomic", max_length=20),
+            F(
+                "clusters that compete for it; empty once clusterName is set",
+                list_type="atomic",
+                max_length=CLUSTERS_MAX,
+            ),
         ]
     ] = UNSET
     cluster_name: Opt[
