@@ -16,8 +16,9 @@ from fairway.api.errors import ApiError
 from fairway.api.kubeconfig import load
 from fairway.api.remote import RemoteClient
 from fairway.cli import invitation
+from fairway.control.resources import CHECKS
 from fairway.fleet import access, joining
-from fairway.fleet.home import CHECKS, FOLLOWS, listed
+from fairway.fleet.home import FOLLOWS, listed
 from fairway.fleet.joining import Joining, NameTaken, Way
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS
 from fairway.node import Node

@@ -17,10 +17,10 @@ from fairway.api.errors import ApiError
 from fairway.api.worker import Worker
 from fairway.control.default_queue import FLEET
 from fairway.control.mirror import Mirror
+from fairway.control.resources import CHECKS
 from fairway.fleet.joining import DEFAULT_POOL
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
 
-CHECKS = Resource("kueue.x-k8s.io", "v1beta2", "admissionchecks", namespaced=False)
 FOLLOWS = "fairway.dev/follows-pool"
 CLUSTERS_MAX = 20
 """As many as a MultiKueueConfig may name."""
