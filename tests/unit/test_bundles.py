@@ -157,6 +157,8 @@ def test_a_store_of_another_kind_is_named(uri: str) -> None:
         (["python", "train.py", "--fast"], "train.py"),
         (["python3.11", "-u", "train.py"], "train.py"),
         (["bash", "train.sh"], "train.sh"),
+        (["/usr/bin/python3", "train.py"], "train.py"),
+        (["venv/bin/python", "train.py"], "train.py"),
         (["python", "-m", "train.py"], ""),
         (["python", "-c", "train.py"], ""),
         (["python", "other.py"], ""),
@@ -168,7 +170,7 @@ def test_a_store_of_another_kind_is_named(uri: str) -> None:
     ids=" ".join,
 )
 def test_the_local_script_of_a_command_is_found(tmp_path: Path, command: list[str], script: str) -> None:
-    here = make(tmp_path, train_py="", train_sh="", lib__a_py="")
+    here = make(tmp_path, train_py="", train_sh="", lib__a_py="", venv__bin__python="")
     assert names(bundling.files_of(command, None, here)) == ([script] if script else [])
 
 

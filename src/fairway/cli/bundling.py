@@ -29,10 +29,8 @@ Files = list[tuple[str, Path]]
 def script_of(command: Sequence[str], here: Path) -> Path | None:
     """The local script that a command runs, if it does: `./train.sh`, `python train.py`. Absolute paths mean the cluster's machine."""
     word = command[0]
-    if "/" in word:
-        return _local(word, here)
-    if not _INTERPRETER.fullmatch(word):
-        return None
+    if not _INTERPRETER.fullmatch(os.path.basename(word)):
+        return _local(word, here) if "/" in word else None
     for word in command[1:]:
         if word in _NO_SCRIPT:
             return None
