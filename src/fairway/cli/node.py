@@ -28,7 +28,7 @@ from fairway.cli.members import FIRST_S, Members, locals_of
 from fairway.control.configuration import Configuration
 from fairway.control.pods.machine import Declared
 from fairway.node import Node
-from fairway.runtime import certificates, layout
+from fairway.runtime import certificates, layout, machine
 from fairway.runtime import sockets as listening
 from fairway.runtime.certificates import Certificates
 from fairway.runtime.datadir import DataDir
@@ -80,6 +80,7 @@ async def serve(config: NodeConfig, sockets: Sequence[socket.socket], ready: Rea
     members: Members | None = None
     try:
         app = await node.start()
+        app.authority = tls.authority_pem if tls else b""
         keep_what_is_loaded()
         contexts = await _contexts(config, node, known, tls.authority_pem if tls else b"")
         infos = [SpaceInfo(space.name, each.name) for space, each in zip(node.spaces, contexts, strict=True)]
@@ -115,7 +116,8 @@ async def _announce(members: Members, ready: Callable[[], None]) -> None:
 
 
 def _certificates(config: NodeConfig) -> Certificates:
-    return certificates.ensure(config.data.tls, [config.host] if config.host not in ("0.0.0.0", "::") else [])
+    everywhere = config.host in ("0.0.0.0", "::")
+    return certificates.ensure(config.data.tls, [machine.look().address if everywhere else config.host])
 
 
 async def _contexts(config: NodeConfig, node: Node, known: Layout, authority: bytes) -> list[SpaceContext]:

@@ -7,12 +7,14 @@ import contextlib
 import os
 import signal
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fairway.api.errors import ApiError
-from fairway.cli import lifecycle, options
+from fairway.cli import bundling, lifecycle, options
 from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import note
 from fairway.cli.people import Namespace
@@ -35,13 +37,21 @@ def run(
     array: Annotated[str, typer.Option(metavar="0-N[%M]", help="One pod per index, at most M at a time.")] = "",
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Can be repeated.", show_default=False)] = None,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Submit and leave.")] = False,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A folder to bring along: the command starts in a copy of it.", show_default=False
+        ),
+    ] = None,
     data: options.Data = None,
     namespace: Namespace = "default",
 ) -> int:
     """Run a command in a queue: wait for its turn, print its output, exit with its code.
 
-    Starts a node if none runs. Ctrl-C asks whether to leave the job or to cancel it.
+    Starts a node if none runs. Ctrl-C asks whether to leave the job or to cancel it. A local script that the command
+    names (./train.sh, python train.py) goes with the job, wherever it runs; --bundle DIR takes a whole folder.
     """
+    files = bundling.files_of(command, bundle, Path.cwd())
     folder = DataDir.at(data)
     if folder.running() is None:
         note("no node runs yet; starting one")
@@ -59,15 +69,18 @@ def run(
         user=current_user(),
     )
     try:
-        return asyncio.run(_run(folder, request, detach))
+        return asyncio.run(_run(folder, request, files, detach))
     except RequestError as error:
         raise Problem(str(error)) from None
     except ApiError as error:
         raise Problem(error.message) from None
 
 
-async def _run(folder: DataDir, request: JobRequest, detach: bool) -> int:
+async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, detach: bool) -> int:
     async with AsyncClient(kubeconfig=folder.kubeconfig, context=HOME, namespace=request.namespace) as client:
+        if files:
+            pool = await bundling.pool_of(client.api, request.namespace, request.queue)
+            request = replace(request, bundle=str(await bundling.reference_of(client.api, folder, files, pool)))
         job = await client.submit(request)
         note(f"job {job.name} submitted")
         if detach:

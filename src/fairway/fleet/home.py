@@ -17,11 +17,11 @@ from fairway.api.errors import ApiError
 from fairway.api.worker import Worker
 from fairway.control.default_queue import FLEET, FOLLOWS
 from fairway.control.mirror import Mirror
+from fairway.control.resources import CHECKS
 from fairway.fleet.joining import DEFAULT_POOL
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
 from fairway.kinds.kueue.constants import CLUSTERS_MAX
 
-CHECKS = Resource("kueue.x-k8s.io", "v1beta2", "admissionchecks", namespaced=False)
 Json = dict[str, Any]
 
 

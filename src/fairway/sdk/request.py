@@ -13,6 +13,8 @@ from fairway.core.quantity import QuantityError, canonical
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 USER_ANNOTATION = "fairway.dev/user"
+BUNDLE_ANNOTATION = "fairway.dev/bundle"
+BUNDLE_VARIABLE = "FAIRWAY_BUNDLE"
 IMAGE = "none"
 """What stands for the image where nobody names one: commands run on the machine, images are not pulled."""
 GPU = "nvidia.com/gpu"
@@ -49,6 +51,8 @@ class JobRequest:
     """How long it may run in all."""
     labels: Mapping[str, str] = field(default_factory=dict)
     user: str = ""
+    bundle: str = ""
+    """Where its code is, as URI#sha256:HASH: it is unpacked in the folder where the command starts."""
 
 
 def job_object(request: JobRequest) -> dict[str, Any]:
@@ -64,7 +68,10 @@ def job_object(request: JobRequest) -> dict[str, Any]:
         metadata["name"] = request.name
     else:
         metadata["generateName"] = f"{_stem(argv)}-"
-    spec: dict[str, Any] = {"backoffLimit": request.retries, "template": {"spec": _pod_spec(request, argv)}}
+    template: dict[str, Any] = {"spec": _pod_spec(request, argv)}
+    if request.bundle:
+        template["metadata"] = {"annotations": {BUNDLE_ANNOTATION: request.bundle}}
+    spec: dict[str, Any] = {"backoffLimit": request.retries, "template": template}
     if request.seconds is not None:
         spec["activeDeadlineSeconds"] = request.seconds
     if request.array:
@@ -99,8 +106,9 @@ def _pod_spec(request: JobRequest, argv: list[str]) -> dict[str, Any]:
         "command": argv,
         "resources": {"requests": requests, "limits": limits} if limits else {"requests": requests},
     }
-    if request.env:
-        container["env"] = [{"name": name, "value": str(value)} for name, value in request.env.items()]
+    env = {**request.env, **({BUNDLE_VARIABLE: request.bundle} if request.bundle else {})}
+    if env:
+        container["env"] = [{"name": name, "value": str(value)} for name, value in env.items()]
     if request.workdir:
         container["workingDir"] = request.workdir
     return {"restartPolicy": "Never", "containers": [container]}

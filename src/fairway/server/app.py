@@ -40,7 +40,8 @@ WATCHES_MAX = 10_000
 REQUEST_SECONDS_MAX = 60
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COUNTED_VERBS = {*_VERBS.values(), "list", "watch", "deletecollection"}
-_PUBLIC = {"/healthz", "/livez", "/readyz", "/version"}
+AUTHORITY_PATH = "/ca.crt"
+_PUBLIC = {"/healthz", "/livez", "/readyz", "/version", AUTHORITY_PATH}
 
 
 class Access(Protocol):
@@ -97,6 +98,8 @@ class App:
                 self.metrics.queues.add(served.space.name, served.queues.measures)
         self._deadlines = Deadlines(REQUEST_SECONDS_MAX)
         self.ready = False
+        self.authority = b""
+        """Who signed the node's certificate, PEM. Public: who joins a hub compares its hash with the one in the invitation."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -246,6 +249,9 @@ class App:
     async def _public(self, request: Request, served: Served) -> None:
         if request.path.startswith("/version"):
             await request.respond_json(version_info())
+            return
+        if request.path == AUTHORITY_PATH:
+            await request.respond(200 if self.authority else 404, self.authority or b"no TLS here", _TEXT)
             return
         if request.path == "/readyz":
             broken = next((why for each in self._spaces.values() if (why := each.space.store.broken)), "")

@@ -40,6 +40,7 @@ class Cluster:
         self._folder = folder
         self._client = client
         self._place = place
+        self._disk = place.disk()
         self.engine = place.engine(folder / "engine")
         self.recorder = Recorder(client("kubelet"), clock)
         self.node = MachineNode(
@@ -59,7 +60,12 @@ class Cluster:
         await self.node.register()
         client = self._client("kubelet")
         preparer = Preparer(
-            client, Folders(self._folder / "pods"), self._place.variables, self.node.capacity, self._grants
+            client,
+            Folders(self._folder / "pods"),
+            self._place.variables,
+            self.node.capacity,
+            self._grants,
+            self._disk,
         )
         self.runner = Runner(
             client,
@@ -85,3 +91,4 @@ class Cluster:
         await self.node.stop()
         await self.recorder.stop()
         await self.engine.close()
+        self._disk.close()

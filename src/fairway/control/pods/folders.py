@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairway.control.pods.volumes import File, Filled, HostPath, Volume, trouble
+from fairway.engines import bundles
+from fairway.engines.bundles import Reference
 
 
 class Folders:
@@ -17,6 +19,13 @@ class Folders:
     def make(self, uid: str, volumes: Sequence[Volume]) -> dict[str, str]:
         """Where each volume is. What is there already is left as it is: containers may have written to it."""
         return {volume.name: self._one(uid, volume) for volume in volumes}
+
+    def bundle(self, uid: str, reference: Reference) -> str:
+        """The code of a pod, fetched and unpacked once. Raises BundleError."""
+        folder = self._root / uid / "bundle"
+        if not folder.is_dir():
+            bundles.unpack(bundles.get(reference), folder)
+        return str(folder)
 
     def remove(self, uid: str) -> None:
         shutil.rmtree(self._root / uid, ignore_errors=True)

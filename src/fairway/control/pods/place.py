@@ -12,7 +12,7 @@ from fairway.control.fencing.files import FolderOfLeases, LeaseFiles
 from fairway.engines.engine import Engine
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import machine
-from fairway.runtime.disk import ThreadDisk
+from fairway.runtime.disk import Disk, InlineDisk, ThreadDisk
 from fairway.runtime.machine import Machine, Usage
 
 
@@ -35,6 +35,8 @@ class Place:
     boot: Boot
     leases: Callable[[Path], LeaseFiles]
     """Where the shims find the leases that they run under."""
+    disk: Callable[[], Disk] = InlineDisk
+    """Where what takes its time on the disk is done."""
 
 
 def this_machine() -> Place:
@@ -45,4 +47,5 @@ def this_machine() -> Place:
         ProcessEngine,
         MachineBoot(),
         lambda folder: FolderOfLeases(folder, ThreadDisk("leases")),
+        lambda: ThreadDisk("bundles"),
     )

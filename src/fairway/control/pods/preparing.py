@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -9,10 +10,13 @@ from typing import Any, NamedTuple, Protocol
 from fairway.api.client import Client, Resource
 from fairway.api.errors import ApiError
 from fairway.control.pods import environment, volumes
-from fairway.control.pods.environment import Sources
+from fairway.control.pods.containers import CREATING, Problem
+from fairway.control.pods.environment import Sources, Unprepared
 from fairway.control.pods.folders import Folders
 from fairway.core.quantity import parse
+from fairway.engines import bundles
 from fairway.engines.engine import Limits, RunSpec
+from fairway.runtime.disk import Disk, InlineDisk
 
 Json = Mapping[str, Any]
 CONFIG_MAPS = Resource("", "v1", "configmaps")
@@ -45,6 +49,7 @@ class Preparer:
     """Variables that every process gets: where programs are, above all."""
     allocatable: Mapping[str, str] = field(default_factory=dict)
     grants: Grants | None = None
+    disk: Disk = field(default_factory=InlineDisk)
 
     async def prepare(self, pod: Json, container: Json, run_id: str) -> RunSpec:
         """Raises Unprepared for what is missing."""
@@ -61,16 +66,28 @@ class Preparer:
         mounts = volumes.mounts(container, folders, known)
         argv = environment.command(container, known)
         environment.check(argv, known)
+        code, where = await self._bundle(pod), volumes.working_folder(container, mounts)
         return RunSpec(
             id=run_id,
             argv=argv,
             env=known,
-            cwd=volumes.working_folder(container, mounts),
+            cwd=os.path.join(code, where) if code and where else code or where,
             limits=limits(container),
             mounts=tuple(mounts),
             lease=grant.path,
             lease_since=grant.since,
         )
+
+    async def _bundle(self, pod: Json) -> str:
+        """The folder with the code that the job brought along; empty if it brought none."""
+        text = (pod["metadata"].get("annotations") or {}).get(bundles.ANNOTATION, "")
+        if not text:
+            return ""
+        try:
+            reference, uid = bundles.parse(text), pod["metadata"]["uid"]
+            return await self.disk.run(lambda: self.folders.bundle(uid, reference))
+        except bundles.BundleError as error:
+            raise Unprepared(Problem(CREATING, f"code bundle: {error}", note=volumes.MOUNT_NOTE)) from None
 
     async def _sources(self, pod: Json) -> Sources:
         maps, secrets = environment.references(pod["spec"])
