@@ -93,6 +93,7 @@ class Fleet:
             revision,
             enabled,
             self._window,
+            lambda cluster: self.leases.safe_at(cluster, self.links.now()),
         )
         self._task: asyncio.Task[None] | None = None
 

@@ -62,7 +62,8 @@ class JobKind(Suspendable):
         return {MAIN: parallelism - left} if left < parallelism else {}
 
     def active(self, job: Job, now: float) -> bool:
-        return bool((job[0].get("status") or {}).get("active"))
+        status = job[0].get("status") or {}
+        return bool(status.get("active") or status.get("terminating"))
 
     def pods_ready(self, job: Job) -> bool:
         status = job[0].get("status") or {}

@@ -182,7 +182,7 @@ def _await_the_end(case: Case, remotes: dict[str, Remote], decision: Decision, n
 
 
 def _all_safe(case: Case, decision: Decision, now: Time) -> bool:
-    """Whether no cluster out of reach can still run an earlier attempt."""
+    """Whether no cluster, in reach or not, can still run an earlier attempt."""
     waits = [link.safe_at for link in case.links.values() if link.unsafe(now)]
     for at in waits:
         if at is not None:

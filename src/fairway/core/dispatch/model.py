@@ -81,10 +81,10 @@ class Link:
     safe_at: Time | None = None
     """For a cluster out of reach: from when on nothing of ours can run there any more."""
     may_run: bool = False
-    """For a cluster out of reach: whether a job of this workload may be there, from an attempt before."""
+    """Whether a job of this workload is, or may be, there from an attempt before."""
 
     def unsafe(self, now: Time) -> bool:
-        return not self.connected and self.may_run and (self.safe_at is None or self.safe_at > now)
+        return self.may_run and (self.connected or self.safe_at is None or self.safe_at > now)
 
 
 @dataclass(frozen=True, slots=True)

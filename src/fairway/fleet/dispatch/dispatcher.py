@@ -61,8 +61,10 @@ class Dispatcher:
         revision: Callable[[], int],
         adapters: Sequence[JobAdapter],
         window: Callable[[str], Time] | None = None,
+        released: Callable[[str], Time | None] | None = None,
     ) -> None:
-        """revision: the hub's own, now. window: how long a cluster that knows no leases must be out of reach to be given up."""
+        """revision: the hub's own, now. window: how long a cluster that knows no leases must be out of reach to be given up.
+        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows."""
         self._config = config
         self._origin = origin
         self._clock = clock
@@ -70,6 +72,8 @@ class Dispatcher:
         self._revision = revision
         self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
         self._window = window or (lambda _cluster: self._lost)
+        self._released = released
+        self._epoch = 0
         self._gates = config.feature_gates.get("MultiKueueOrchestratedPreemption", False)
         self.known = Knowledge(hub, fleet, links, adapters)
         self.nominator = Nominator(config, self.known)
@@ -104,6 +108,11 @@ class Dispatcher:
         """Dispatch a kind that has no adapter, too."""
         self.known.adopt(kind)
         table.on_change(self._on_job)
+
+    def _next_epoch(self) -> int:
+        """Above all that were given before, in this life and in earlier ones."""
+        self._epoch = max(self._epoch + 1, self._revision())
+        return self._epoch
 
     # --- what changed -----------------------------------------------------------------------------------------------
 
@@ -159,7 +168,7 @@ class Dispatcher:
     def _on_link(self, link: Link) -> None:
         """Listen to what the cluster tells, before it begins to."""
         cluster = link.name
-        box = Outbox(link, self._revision, self._answered)
+        box = Outbox(link, self._next_epoch, self._answered)
         self._boxes[cluster] = box
         box.start()
         link.table(WORKLOADS).on_change(lambda key, before, after: self._on_remote(cluster, key, before, after))
@@ -334,27 +343,30 @@ class Dispatcher:
         remotes = {}
         link_facts = {}
         again = facts.had_attempts(scene.workload)
-        wanted = dict.fromkeys([*self.known.clusters(scene.check), *scene.remotes, *scene.remote_jobs])
+        bound = (scene.workload.get("status") or {}).get("clusterName") or ""
+        named = (*self.known.clusters(scene.check), *scene.remotes, *scene.remote_jobs, *([bound] if bound else ()))
+        wanted = dict.fromkeys(named)
         for name in wanted:
             link = self._links.get(name)
             if link is not None and link.connected:
-                link_facts[name] = LinkFacts(True)
+                jobs = scene.remote_jobs.get(name) or ()
+                link_facts[name] = LinkFacts(True, may_run=bool(jobs))
                 remote = scene.remotes.get(name)
                 if remote is not None:
-                    jobs = scene.remote_jobs.get(name) or ()
                     remotes[name] = facts.remote_of(scene.workload, remote, jobs, name in scene.leaving)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
-                link_facts[name] = LinkFacts(False)
+                # Nobody knows it any more; what it still runs is over when its lease is.
+                link_facts[name] = LinkFacts(False, self._safe_without(name), again)
                 continue
             may_run = may_run or (again and not link.ever_synced)
             link_facts[name] = LinkFacts(False, link.safe_at(self._window(name)), may_run)
-        bound = (scene.workload.get("status") or {}).get("clusterName") or ""
-        if bound and bound not in link_facts:
-            # Taken out of the configuration: what runs there runs on while its link is there.
-            link_facts[bound] = LinkFacts(False, now)
         return Case(facts.local_of(scene), remotes, link_facts, self._gates, self._lost)
+
+    def _safe_without(self, cluster: str) -> Time:
+        known = self._released(cluster) if self._released is not None else None
+        return known if known is not None else self.now()
 
     def _orphans(self, key: str, now: Time) -> Outcome:
         """Copies of a workload that is not here any more."""

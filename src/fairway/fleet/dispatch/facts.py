@@ -124,9 +124,14 @@ def local_of(scene: Scene) -> Local:
         other_checks_ready=all(each.get("state") == "Ready" for each in checks if each["name"] != scene.check),
         cluster=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
-        job_active=any((job.get("status") or {}).get("active") for job in scene.jobs),
+        job_active=any(_runs(job) for job in scene.jobs),
         refusal=refusal_of(workload, scene.adapter, scene.jobs),
     )
+
+
+def _runs(job: Json) -> bool:
+    status = job.get("status") or {}
+    return bool(status.get("active") or status.get("terminating"))
 
 
 def had_attempts(workload: Json) -> bool:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from fairway.api.client import BulkItem, Deletion, Item
 from fairway.api.errors import ApiError
+from fairway.control.resources import WORKLOADS
 from fairway.fleet.dispatch.writes import Op
 from fairway.fleet.link.link import Link
 from fairway.fleet.resources import EPOCH
@@ -116,7 +117,8 @@ class Outbox:
                     if client is None:
                         raise ApiError(503, "ServiceUnavailable", f"{self._link.name} cannot be reached")
                     self.calls += 1
-                    how = Deletion(uid=metadata.get("uid", ""))
+                    # A job stays to be seen until its pods have ended: until then nothing of it may start elsewhere.
+                    how = Deletion("Background" if op.resource == WORKLOADS else "Foreground", metadata.get("uid", ""))
                     await client.delete(op.resource, metadata["name"], metadata.get("namespace", ""), how)
                 except ApiError as error:
                     result = error if error.code != 404 else None

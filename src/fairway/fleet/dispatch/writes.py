@@ -150,8 +150,8 @@ class Scribe:
         adapter = self._scene.adapter
         for job in self._scene.jobs:
             status = dict(job.get("status") or {})
-            if adapter is not None and status.pop("active", None):
-                status.pop("ready", None)
+            found = [status.pop(field, None) for field in ("active", "terminating", "ready")]
+            if adapter is not None and any(found):
                 self._outcome.writes.append(Write("updateStatus", adapter.resource, {**job, "status": status}))
 
     # --- on clusters ------------------------------------------------------------------------------------------------
