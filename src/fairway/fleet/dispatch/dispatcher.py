@@ -109,6 +109,11 @@ class Dispatcher:
         self.known.adopt(kind)
         table.on_change(self._on_job)
 
+    def bound_to(self, cluster: str) -> list[Json]:
+        """Workloads that run there, as far as the hub knows."""
+        found = (self.known.hub[WORKLOADS].get(key) for key in sorted(self._at.get(cluster, ())))
+        return [each for each in found if each is not None and (each.get("status") or {}).get("clusterName") == cluster]
+
     def _next_epoch(self) -> int:
         """Above all that were given before, in this life and in earlier ones."""
         self._epoch = max(self._epoch + 1, self._revision())
