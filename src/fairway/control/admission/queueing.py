@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence, Set
 from typing import Any
 
-from fairway.api.client import Client
+from fairway.api.client import Client, Known
 from fairway.api.errors import ApiError
 from fairway.control.adapters import ADAPTERS, JobAdapter
 from fairway.control.admission.decider import Decider
@@ -79,7 +79,7 @@ class Queueing:
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
         self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
         self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
-        self.decider = Decider(self.config, self.observer, self.mirror[WORKLOADS])
+        self.decider = Decider(self.config, self.observer, self.mirror)
         self._status = QueueStatus(self.config, self.observer, self.mirror)
         self.measures = Measures(self.config, self.observer, self.mirror)
         self.views = QueueViews(self.observer, self.mirror[WORKLOADS], self.measures)
@@ -177,11 +177,11 @@ class Queueing:
         began, held = self._clock.monotonic, len(self.observer.state.ledger)
         writes = self.decider.decide(now)
         self.measures.attempted(len(self.observer.state.ledger) > held, self._clock.monotonic - began)
-        await self._apply(writes)
+        await self._apply(writes, self.decider.given)
 
-    async def _apply(self, writes: list[Write]) -> None:
+    async def _apply(self, writes: list[Write], given: Sequence[Known] = ()) -> None:
         if writes:
-            await self.applier.apply(writes)
+            await self.applier.apply(writes, given)
             if self.applier.trouble is not None:
                 raise self.applier.trouble
 
