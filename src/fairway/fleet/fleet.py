@@ -18,6 +18,7 @@ from fairway.control.times import parse_duration
 from fairway.core.model import SECOND, Time
 from fairway.fleet.clusters.keeper import Clusters
 from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
+from fairway.fleet.dispatch.custom import CustomKinds
 from fairway.fleet.dispatch.dispatcher import Dispatcher
 from fairway.fleet.lease import LeaseKeeper, Leases, Terms
 from fairway.fleet.link.links import Connect, Links
@@ -96,6 +97,7 @@ class Fleet:
             self._window,
             lambda cluster: self.leases.safe_at(cluster, self.links.now()),
         )
+        self.custom = CustomKinds(client(MANAGER), config.dispatched_kinds(), ids.uniform, self.dispatcher)
         self._task: asyncio.Task[None] | None = None
 
     def _fencing(self, cluster: str) -> Json:
@@ -135,6 +137,7 @@ class Fleet:
     async def _start(self) -> None:
         await self._queueing.known.wait()
         await self.mirror.start((CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS))
+        await self.custom.start()
         self.links.start()
         self.clusters.start()
         self.dispatcher.start()
@@ -144,6 +147,7 @@ class Fleet:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.dispatcher.stop()
+        await self.custom.stop()
         await self.clusters.stop()
         await self.links.stop()
         await self.mirror.stop()
