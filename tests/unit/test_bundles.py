@@ -123,7 +123,11 @@ def test_nothing_is_written_through_a_link_of_the_bundle(tmp_path: Path) -> None
         )
 
 
-@pytest.mark.parametrize("data", [b"", b"no archive", gzip.compress(b"no archive"), archive(entry("x"))[:-20]])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"no archive", gzip.compress(b"no archive"), archive(entry("x"))[:-20]],
+    ids=["empty", "text", "compressed text", "cut off"],
+)
 def test_what_is_no_archive_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(BundleError, match="no archive"):
         bundles.unpack(data, tmp_path / "out")

@@ -80,6 +80,7 @@ class Fleet:
             namespace=config.namespace,
             record=self._record,
             fenced=self._is_fenced,
+            held=lambda cluster: self.dispatcher.bound_to(cluster),
         )
         self.dispatcher = Dispatcher(
             client(MANAGER),
