@@ -311,9 +311,13 @@ class Dispatcher:
                     raise self._applier.trouble
         return failed
 
-    def _not_written(self, key: str, failed: set[str], _error: ApiError) -> None:
+    def _not_written(self, key: str, failed: set[str], error: ApiError) -> None:
         failed.add(key)
-        self.touch(key)
+        if error.code in (404, 409):
+            self.touch(key)  # it changed meanwhile
+        else:
+            # Asked for again at once, it would be refused again, and so on for ever.
+            heapq.heappush(self._due, (self.now() + _RETRY_FIRST, key))
 
     # --- one workload -----------------------------------------------------------------------------------------------
 
