@@ -23,12 +23,12 @@ from typing import Self
 import msgspec
 
 from fairway.engines import logs, procs, runs
-from fairway.engines.batches import Batches
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
 from fairway.engines.zygotes import Zygotes, reachable
+from fairway.runtime.batches import Batches
 from fairway.runtime.disk import ThreadDisk
 
 RESCAN_S = 5.0
