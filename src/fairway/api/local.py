@@ -119,7 +119,13 @@ class LocalClient:
         await self._space.objects.commit(self._space.objects.delete(target, options, self._options))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
-        results = await self._space.objects.bulk([self._maker(item) for item in items], in_turns=True)
+        given = {id(item.given): item.given for item in items if item.given}
+        known = [(self._target(each.resource).kind, each.path, each.revision) for of in given.values() for each in of]
+        results = await self._space.objects.bulk(
+            [self._maker(item) for item in items],
+            in_turns=True,
+            overtaken=lambda: self._space.objects.overtaken(known),
+        )
         return [result if isinstance(result, ApiError) else self._written(result) for result in results]
 
     async def place(self, resource: Resource, bodies: Sequence[dict[str, Any]]) -> BulkResults:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -68,17 +68,29 @@ class Objects:
                     write.value = write.record.value
         return writes
 
-    async def bulk(self, prepare: Sequence[Callable[[], Write]], *, in_turns: bool = False) -> list[Write | ApiError]:
+    async def bulk(
+        self,
+        prepare: Sequence[Callable[[], Write]],
+        *,
+        in_turns: bool = False,
+        overtaken: Callable[[], ApiError | None] = lambda: None,
+    ) -> list[Write | ApiError]:
         """Each on its own, one result per item, all durable with as few commits as possible.
 
         in_turns: others get their turn in between, so that a thousand items keep nobody waiting. For writes that are prepared when
         they are asked for; what was prepared before may be out of date by its turn.
+        overtaken: asked before the first and after others had their turn: why nothing more may be written, if so.
         """
+        refused = overtaken()
         results: list[Write | ApiError] = []
         staged: dict[int, Staged] = {}
         for index, make in enumerate(prepare):
             if in_turns and index % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
+                refused = refused or overtaken()
+            if refused is not None:
+                results.append(refused)
+                continue
             try:
                 write = make()
                 if write.op is not None:
@@ -101,6 +113,14 @@ class Objects:
         for index, refused in failed.items():
             results[index] = refused
         return results
+
+    def overtaken(self, given: Iterable[tuple[Kind, str, int]]) -> ApiError | None:
+        """Whether one of these objects (kind, path, revision) has changed, written or not."""
+        for kind, path, revision in given:
+            now = self.store.latest(kind.bucket, path)
+            if (now.revision if now is not None else 0) != revision:
+                return conflict(kind, path.rpartition("/")[2], "it has changed since this was decided; decide again")
+        return None
 
     # --- create ---------------------------------------------------------------------------------------------------
 

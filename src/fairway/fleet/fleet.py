@@ -87,6 +87,7 @@ class Fleet:
             namespace=config.namespace,
             record=self._record,
             fenced=self._is_fenced,
+            held=lambda cluster: self.dispatcher.bound_to(cluster),
         )
         archive = archive or SqliteArchive()
         self.pods = PodKeeper(

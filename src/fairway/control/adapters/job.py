@@ -92,6 +92,10 @@ class JobKind(Suspendable):
             return None
         return super().mirror_status(local, remote)
 
+    def at_rest(self, obj: Json) -> Json:
+        counts = ("active", "terminating", "ready")
+        return {**obj, "status": {key: value for key, value in (obj.get("status") or {}).items() if key not in counts}}
+
 
 def pods_count(spec: Json) -> int:
     """Pods of a Job that run at once at most."""

@@ -172,6 +172,9 @@ class Suspendable(ABC):
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
 
+    @abstractmethod
+    def at_rest(self, obj: Json) -> Json: ...
+
 
 def dispatched(obj: Json, workload: str, origin: str) -> Json:
     """A new object of the same name, tied to the workload; managed by whoever manages such objects over there."""

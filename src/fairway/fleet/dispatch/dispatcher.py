@@ -135,6 +135,11 @@ class Dispatcher:
         self.known.adopt(kind)
         table.on_change(self._on_job)
 
+    def bound_to(self, cluster: str) -> list[Json]:
+        """Workloads that run there, as far as the hub knows."""
+        found = (self.known.hub[WORKLOADS].get(key) for key in sorted(self._at.get(cluster, ())))
+        return [each for each in found if each is not None and (each.get("status") or {}).get("clusterName") == cluster]
+
     def _next_epoch(self) -> int:
         """Above all that were given before, in this life and in earlier ones."""
         self._epoch = max(self._epoch + 1, self._revision())
@@ -327,6 +332,7 @@ class Dispatcher:
         failed = await self._apply(outcomes)
         for key, outcome in outcomes:
             if key not in failed:
+                self._failures.pop((key, ""), None)
                 self._send(key, outcome.ops)
         return bool(self._dirty)
 
@@ -346,9 +352,13 @@ class Dispatcher:
                     raise self._applier.trouble
         return failed
 
-    def _not_written(self, key: str, failed: set[str], _error: ApiError) -> None:
+    def _not_written(self, key: str, failed: set[str], error: ApiError) -> None:
+        """What changed meanwhile is looked at at once; what is refused for what it is, again later, and ever more rarely."""
         failed.add(key)
-        self.touch(key)
+        if error.code in (404, 409):
+            self.touch(key)
+        else:
+            self._again_later(key, "")
 
     # --- one workload -----------------------------------------------------------------------------------------------
 
@@ -423,11 +433,9 @@ class Dispatcher:
         for name in wanted:
             link = self._links.get(name)
             if link is not None and link.connected:
-                jobs = scene.remote_jobs.get(name) or ()
-                link_facts[name] = LinkFacts(True, may_run=bool(jobs))
-                remote = scene.remotes.get(name)
-                if remote is not None:
-                    remotes[name] = facts.remote_of(scene.workload, remote, jobs, name in scene.leaving)
+                link_facts[name] = LinkFacts(True, may_run=bool(scene.remote_jobs.get(name)))
+                if name in scene.remotes:
+                    remotes[name] = facts.remote_of(scene, name)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
@@ -436,7 +444,7 @@ class Dispatcher:
                 continue
             may_run = may_run or (again and not link.ever_synced)
             link_facts[name] = LinkFacts(False, link.safe_at(self._window(name)), may_run)
-        return Case(facts.local_of(scene), remotes, link_facts, self._gates, self._lost)
+        return Case(facts.local_of(scene, now), remotes, link_facts, self._gates, self._lost)
 
     def _safe_without(self, cluster: str) -> Time:
         known = self._released(cluster) if self._released is not None else None
@@ -503,22 +511,21 @@ class Dispatcher:
         self.touch(key)
 
     def _refused(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
-        now = self.now()
         unknown = error.code == 0 or error.code >= 500  # 0: nobody answered, which says nothing about what was done
         if unknown and op.verb == "create" and op.resource != WORKLOADS:
             self._unsure.setdefault(cluster, set()).add(key)
-        count = self._failures.get((key, cluster), (0, 0))[0] + 1
-        delay = min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
-        if error.reason == "AlreadyExists":
-            link = self._links.get(cluster)
-            if link is not None and key not in link.table(op.resource):
-                delay = max(delay, SECOND)  # ours, and not told yet; or somebody else's
         if not unknown and error.code not in (404, 409):
             log.warning("cluster %s refuses %s of %s: %s", cluster, op.verb, key, error.message)
         if not unknown:
             self.refusals[key, cluster] = error.message
-        self._failures[key, cluster] = (count, now + delay)
-        heapq.heappush(self._due, (now + delay, key))
+        self._again_later(key, cluster)
+
+    def _again_later(self, key: str, cluster: str) -> None:
+        """cluster: nothing for the hub itself."""
+        now, count = self.now(), self._failures.get((key, cluster), (0, 0))[0] + 1
+        at = now + min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
+        self._failures[key, cluster] = (count, at)
+        heapq.heappush(self._due, (at, key))
 
     # --- who is where -----------------------------------------------------------------------------------------------
 
