@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -125,6 +126,13 @@ class LocalClient:
             in_turns=True,
             overtaken=lambda: self._space.objects.overtaken(known),
         )
+        return [result if isinstance(result, ApiError) else self._written(result) for result in results]
+
+    async def place(self, resource: Resource, bodies: Sequence[dict[str, Any]]) -> BulkResults:
+        """Objects of another cluster, as they are there."""
+        target = self._target(resource)
+        makers = [partial(self._space.objects.place, target, body, self._options) for body in bodies]
+        results = await self._space.objects.bulk(makers, in_turns=True)
         return [result if isinstance(result, ApiError) else self._written(result) for result in results]
 
     # --- shared ---------------------------------------------------------------------------------------------------

@@ -283,6 +283,31 @@ class Objects:
         )
         return self._put(target, new, record.revision, writers, options, [])
 
+    def place(self, target: Target, body: Body, options: Options) -> Write:
+        """Write an object as it is elsewhere: with its uid and its status, over the one of its name that is there, or as a new one.
+
+        No rule is asked but that a namespace is there: the rules of where it comes from were."""
+        kind = target.kind
+        obj, _ = codec.read(kind, target.version, body, "Ignore")
+        new = codec.to_storage(kind, target.version, obj)
+        meta = new.metadata
+        target = Target(kind, target.version, meta.namespace or "", meta.name)
+        record = self.store.latest(kind.home.bucket, target.path)
+        writers = managed.add_writer(
+            record.writers if record is not None else "", options.manager, kind.api_version(target.version.name), ""
+        )
+        if record is None:
+            if target.namespace:
+                self.require_namespace(target.namespace)
+            return self._put(target, new, ABSENT, writers, options, [], created=True)
+        old = codec.stored(kind, record.value)
+        if old.metadata.uid != meta.uid:
+            raise already_exists(kind, target.name)
+        meta.resource_version = old.metadata.resource_version
+        if new == old:
+            return Write(target, None, record.value)
+        return self._put(target, new, record.revision, writers, options, [])
+
     def _check_identity(self, target: Target, record: Record, old: Any, meta: Any) -> None:
         kind = target.kind
         if meta.name and meta.name != target.name:

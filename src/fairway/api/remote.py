@@ -236,16 +236,15 @@ class RemoteClient:
 
     async def stream(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
         """The body of an answer as it comes: logs."""
+        async for chunk in await self.open(path, parameters):
+            yield chunk
+
+    async def open(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
+        """As stream, and refused at once."""
         reply = await self._send("GET", path, parameters, stream=True)
         if reply.status >= 400:
             raise _refusal(reply, await _read(reply))
-        try:
-            async for chunk in reply.chunks():
-                yield chunk
-        except TransportError as error:
-            raise unreachable(error) from None
-        finally:
-            reply.close()
+        return _chunks(reply)
 
     # --- HTTP -----------------------------------------------------------------------------------------------------
 
@@ -289,6 +288,16 @@ class RemoteClient:
             )
         except TransportError as error:
             raise unreachable(error) from None
+
+
+async def _chunks(reply: Reply) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in reply.chunks():
+            yield chunk
+    except TransportError as error:
+        raise unreachable(error) from None
+    finally:
+        reply.close()
 
 
 def _selectors(query: Query) -> dict[str, Any]:

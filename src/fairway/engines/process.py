@@ -23,13 +23,13 @@ from typing import Self
 import msgspec
 
 from fairway.engines import checks, logs, procs, runs
-from fairway.engines.batches import Batches
 from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import Check, RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
 from fairway.engines.shim import MARK
 from fairway.engines.zygotes import Zygotes, reachable
+from fairway.runtime.batches import Batches
 from fairway.runtime.disk import ThreadDisk
 
 RESCAN_S = 5.0
