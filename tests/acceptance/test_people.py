@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,9 @@ def command(node: Node, *arguments: str, code: int | None = 0) -> subprocess.Com
     return done
 
 
-def shown(node: Node, *arguments: str) -> object:
-    return json.loads(command(node, *arguments, "-o", "json").stdout)
+def shown(node: Node, *arguments: str) -> Any:
+    options = ("-o", "json") if "-o" not in arguments else ()
+    return json.loads(command(node, *arguments, *options).stdout)
 
 
 def test_run_prints_the_output_and_ends_with_the_exit_code_of_the_command(shared_node: Node) -> None:
@@ -68,6 +70,38 @@ def test_a_held_job_waits_until_it_is_released(shared_node: Node) -> None:
     assert isinstance(listed, list)
     assert "patient" in {job["name"] for job in listed}
     command(shared_node, "cancel", "patient")
+
+
+def test_every_command_about_jobs_speaks_to_programs_too(shared_node: Node) -> None:
+    done = command(shared_node, "run", "--name", "said", "-o", "json", "--", "sh", "-c", "echo said; exit 4", code=4)
+    assert (json.loads(done.stdout)["state"], json.loads(done.stdout)["exit_code"]) == ("failed", 4)
+    assert "said\n" in done.stderr
+    lines = [json.loads(line) for line in command(shared_node, "logs", "said", "-o", "json").stdout.splitlines()]
+    assert "".join(line["output"] for line in lines) == "said\n"
+    waits = ("--name", "waits", "--cpu", "5000000", "--", "true")
+    assert shown(shared_node, "run", "-d", "-o", "json", *waits)["name"] == "waits"
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: bool(client.job("waits").view().workload), "the job has a workload")
+    for what, result in (("hold", "held"), ("release", "released"), ("cancel", "cancelled")):
+        assert shown(shared_node, what, "waits") == [{"name": "waits", "namespace": "default", "result": result}]
+    done = command(shared_node, "cancel", "waits", "said", "-o", "json", code=1)
+    assert [set(each) - {"name", "namespace"} for each in json.loads(done.stdout)] == [{"error"}, {"result"}]
+    assert 'error: jobs.batch "waits" not found' in done.stderr
+
+
+def test_a_running_job_in_the_way_is_named_with_what_it_holds(shared_node: Node) -> None:
+    cpus = next(
+        resource["nominalQuota"]
+        for resource in shown(shared_node, "queues")[0]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
+        if resource["name"] == "cpu"
+    )
+    command(shared_node, "run", "-d", "--name", "holder", "--cpu", cpus, "--", "sleep", "300")
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: client.job("holder").view().state == "running", "the job runs")
+        command(shared_node, "run", "-d", "--name", "behind", "--cpu", "1", "--", "true")
+        eventually(lambda: bool(client.job("behind").view().workload), "the job has a workload")
+    assert f" in queue default holds {cpus}\n" in command(shared_node, "why", "behind").stdout
+    command(shared_node, "cancel", "holder", "behind")
 
 
 def test_many_jobs_from_python_are_waited_for_and_read(shared_node: Node) -> None:
