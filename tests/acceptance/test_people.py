@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -111,6 +112,22 @@ def test_many_jobs_from_python_are_waited_for_and_read(shared_node: Node) -> Non
         assert [b"".join(job.logs()) for job in jobs] == [f"number {number}\n".encode() for number in range(4)]
         with pytest.raises(JobFailed, match="failed"):
             client.submit("exit 3", cpu="10m").wait(seconds=PATIENCE_S * 4)
+
+
+def test_the_client_works_where_a_loop_runs_already_as_in_a_notebook(shared_node: Node) -> None:
+    async def cell() -> None:
+        with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+            job = client.submit(["sh", "-c", "echo $WHO"], env={"WHO": "wörld"}, cpu="10m")
+            assert (job.wait(seconds=PATIENCE_S).state, job.output()) == ("done", "wörld\n")
+        async with fairway.AsyncClient(kubeconfig=shared_node.kubeconfig) as twin:
+            failing = await twin.submit(fairway.JobRequest("echo twin; exit 3", cpu="10m"), retries=0)
+            with pytest.raises(fairway.JobFailed) as failed:
+                await failing.wait(seconds=PATIENCE_S)
+            assert (failed.value.job.exit_code, await failing.output()) == (3, "twin\n")
+            with pytest.raises(fairway.RequestError, match="cpu"):
+                await twin.submit("true", cpu="lots")
+
+    asyncio.run(cell())
 
 
 def test_queues_and_events_are_listed(shared_node: Node) -> None:

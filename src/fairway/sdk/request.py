@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from fairway.core.quantity import QuantityError, canonical
 
@@ -53,6 +53,27 @@ class JobRequest:
     user: str = ""
     bundle: str = ""
     """Where its code is, as URI#sha256:HASH: it is unpacked in the folder where the command starts."""
+
+
+class JobOptions(TypedDict, total=False):
+    """The fields of JobRequest beside the command, for those who give them by name."""
+
+    name: str
+    namespace: str
+    queue: str
+    cpu: float | str
+    memory: str
+    gpus: int
+    env: Mapping[str, str]
+    workdir: str
+    image: str
+    array: str
+    priority: str
+    retries: int
+    seconds: int | None
+    labels: Mapping[str, str]
+    user: str
+    bundle: str
 
 
 def job_object(request: JobRequest) -> dict[str, Any]:
