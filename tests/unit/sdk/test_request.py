@@ -64,3 +64,19 @@ def test_what_cannot_be_run_is_refused_with_the_reason(request_: JobRequest, mes
 
 def test_options_by_name_are_the_fields_of_a_request() -> None:
     assert set(JobOptions.__annotations__) == {field.name for field in fields(JobRequest)} - {"command"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [
+        (JobRequest(["echo", "raw\udcff"]), "command"),
+        (JobRequest("echo a\0b"), "command"),
+        (JobRequest("true", env={"A": "\udcff"}), "env"),
+        (JobRequest("true", env={"A\0": "b"}), "env"),
+        (JobRequest("true", name="\udcff"), "name"),
+        (JobRequest("true", labels={"a": "\udcff"}), "labels"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_words(request_: JobRequest, where: str) -> None:
+    with pytest.raises(RequestError, match=where):
+        job_object(request_)
