@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/python -m fairway.cli.demo
+	$(BIN)/python -m fairway.cli.demo $(DEMO)
 
 check: $(STAMP)
 	$(BIN)/ruff check .

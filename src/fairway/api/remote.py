@@ -17,6 +17,7 @@ from fairway.api.client import (
     BulkResults,
     Deletion,
     Item,
+    Known,
     Listing,
     Query,
     Resource,
@@ -58,6 +59,13 @@ class _BulkCall(msgspec.Struct):
     verb: str
     resource: str
     object: msgspec.Raw
+
+
+class _Given(msgspec.Struct, rename="camel"):
+    api_version: str
+    resource: str
+    path: str
+    revision: int
 
 
 class _BulkResult(msgspec.Struct):
@@ -174,9 +182,11 @@ class RemoteClient:
         if not self._offers_bulk:
             return await self._singly(items)
         results: BulkResults = []
-        for batch in _batches(items):
+        for batch, given in _batches(items):
             try:
-                answer = await self._call("POST", BULK_PATH, self._writing(False), encode({"items": batch}))
+                answer = await self._call(
+                    "POST", BULK_PATH, self._writing(False), encode({"items": batch, "given": given})
+                )
             except ApiError as error:
                 # Kubernetes says 403 of paths that it does not have to those who may not ask for any path; ours says so of single items.
                 if error.code not in (403, 404, 405) or results:
@@ -200,6 +210,8 @@ class RemoteClient:
 
     async def _one(self, item: BulkItem) -> Item | ApiError:
         try:
+            for known in item.given:
+                await self._look_whether_new(known)
             if item.verb == "create":
                 return await self.create(item.resource, item.body)
             return await self.update(
@@ -208,6 +220,19 @@ class RemoteClient:
         except ApiError as error:
             return error
 
+    async def _look_whether_new(self, known: Known) -> None:
+        """A server that does not take many writes does not compare either: the best there is, with a moment in between."""
+        namespace, _, name = known.path.partition("/")
+        try:
+            revision = int((await self.get(known.resource, name, namespace)).meta.resource_version)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            revision = 0
+        if revision != known.revision:
+            why = "it has changed since this was decided; decide again"
+            raise ApiError(409, "Conflict", f'{known.resource.plural} "{name}": {why}', details={})
+
     async def document(self, path: str) -> dict[str, Any]:
         """Any other document of the server's: discovery, version."""
         result: dict[str, Any] = codec.parse(await self._call("GET", path))
@@ -215,16 +240,15 @@ class RemoteClient:
 
     async def stream(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
         """The body of an answer as it comes: logs."""
+        async for chunk in await self.open(path, parameters):
+            yield chunk
+
+    async def open(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
+        """As stream, and refused at once."""
         reply = await self._send("GET", path, parameters, stream=True)
         if reply.status >= 400:
             raise _refusal(reply, await _read(reply))
-        try:
-            async for chunk in reply.chunks():
-                yield chunk
-        except TransportError as error:
-            raise unreachable(error) from None
-        finally:
-            reply.close()
+        return _chunks(reply)
 
     # --- HTTP -----------------------------------------------------------------------------------------------------
 
@@ -271,23 +295,39 @@ class RemoteClient:
             raise unreachable(error) from None
 
 
+async def _chunks(reply: Reply) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in reply.chunks():
+            yield chunk
+    except TransportError as error:
+        raise unreachable(error) from None
+    finally:
+        reply.close()
+
+
 def _selectors(query: Query) -> dict[str, Any]:
     return {"labelSelector": query.labels, "fieldSelector": query.fields}
 
 
-def _batches(items: Sequence[BulkItem]) -> Iterator[list[_BulkCall]]:
-    """As many at once as a server takes in one call."""
+def _batches(items: Sequence[BulkItem]) -> Iterator[tuple[list[_BulkCall], list[_Given]]]:
+    """As many at once as a server takes in one call, and what all of them rest on."""
+    rests_on = {id(item.given): item.given for item in items if item.given}
+    given = [_given(known) for of in rests_on.values() for known in of]
     batch: list[_BulkCall] = []
     size = 0
     for item in items:
         body = _bytes(plain(item.body))
         if batch and (len(batch) == _BULK_ITEMS_MAX or size + len(body) > _BULK_BYTES_MAX):
-            yield batch
+            yield batch, given
             batch, size = [], 0
         batch.append(_BulkCall(item.verb, item.resource.plural, msgspec.Raw(body)))
         size += len(body)
     if batch:
-        yield batch
+        yield batch, given
+
+
+def _given(known: Known) -> _Given:
+    return _Given(known.resource.api_version, known.resource.plural, known.path, known.revision)
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:

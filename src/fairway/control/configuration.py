@@ -149,10 +149,15 @@ class Integrations(_Section):
     label_keys_to_copy: list[str] = []
 
 
+class LocalQueueMetrics(_Section):
+    enable: bool = False
+    local_queue_selector: Json | None = None
+
+
 class Metrics(_Section):
     bind_address: str = ""
     enable_cluster_queue_resources: bool = False
-    local_queue_metrics: Json | None = None
+    local_queue_metrics: LocalQueueMetrics | None = None
     custom_labels: list[Json] = []
 
 
@@ -265,6 +270,14 @@ class Configuration(_Section):
         assert selector is not None
         return selector
 
+    def measured_local_queues(self) -> Selector | None:
+        """LocalQueues that have metrics of their own; None: none has."""
+        given = self.metrics.local_queue_metrics
+        if not self.gate("LocalQueueMetrics") or (given is not None and not given.enable):
+            return None
+        wanted = given.local_queue_selector if given is not None else None
+        return Selector() if wanted is None else compiler.selector(wanted)
+
     def backoff(self, count: int) -> Time:
         """How long to wait before the next try, doubling with each."""
         strategy = self.wait_for_pods_ready.requeuing_strategy
@@ -343,10 +356,14 @@ def _problems(config: Configuration) -> Iterable[str]:
     yield from _kind_names("integrations.externalFrameworks", config.integrations.external_frameworks)
     dispatched = [each.name for each in config.multi_kueue.external_frameworks]
     yield from _kind_names("multiKueue.externalFrameworks", dispatched)
-    try:
-        config.managed_namespaces()
-    except (KeyError, TypeError, AttributeError) as error:
-        yield f"managedJobsNamespaceSelector: not a label selector ({error})"
+    for path, read in (
+        ("managedJobsNamespaceSelector", config.managed_namespaces),
+        ("metrics.localQueueMetrics.localQueueSelector", config.measured_local_queues),
+    ):
+        try:
+            read()
+        except (KeyError, TypeError, AttributeError) as error:
+            yield f"{path}: not a label selector ({error})"
 
 
 def _kind_names(path: str, names: Iterable[str]) -> Iterable[str]:

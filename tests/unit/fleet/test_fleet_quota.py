@@ -36,9 +36,9 @@ def worker(amount: str) -> Worker:
     return Worker([tenant], [queue(cpu(amount), check=False)])
 
 
-def decided(ours: Json, mode: str, **workers: Worker) -> Verdict:
+def decided(ours: Json, mode: str, held: dict[str, list[Json]] | None = None, **workers: Worker) -> Verdict:
     config = {"metadata": {"name": "fleet"}, "spec": {"clusters": ["a", "b"], "quotaManagement": mode}}
-    return decide(ours, Fleet({"fleet": CHECK}, {"fleet": config}, ["default/default"], workers))
+    return decide(ours, Fleet({"fleet": CHECK}, {"fleet": config}, ["default/default"], workers, held or {}))
 
 
 def resources(verdict: Verdict) -> list[Json]:
@@ -51,6 +51,17 @@ def test_a_quota_that_is_already_right_keeps_its_spelling() -> None:
     ours = queue(cpu("3000m"))
     verdict = decided(ours, "Automated", a=worker("1"), b=worker("2"))
     assert verdict.groups == ours["spec"]["resourceGroups"]
+
+
+def test_what_still_runs_on_a_cluster_out_of_reach_is_not_taken_from_the_others() -> None:
+    def using(amount: str, name: str = "default") -> Json:
+        return {
+            "metadata": {},
+            "status": {"admission": {"clusterQueue": name, "podSetAssignments": [{"resourceUsage": {"cpu": amount}}]}},
+        }
+
+    lost = {"b": [using("3"), using("500m"), using("7", "another")], "elsewhere": [using("9")]}
+    assert resources(decided(queue(cpu("9")), "Automated", lost, a=worker("2"))) == [cpu("5500m")]
 
 
 def test_limits_stay_and_lending_never_exceeds_the_quota() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
@@ -25,8 +25,16 @@ START_SECONDS = 10.0
 
 
 class Checking:
-    def __init__(self, mirror: Tables, links: Links, pool_of: Callable[[str], str], wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        mirror: Tables,
+        links: Links,
+        pool_of: Callable[[str], str],
+        held: Callable[[str], Sequence[Json]],
+        wake: Callable[[], None],
+    ) -> None:
         self._mirror = mirror
+        self._held = held
         self._links = links
         self._pool_of = pool_of
         self._wake = wake
@@ -80,14 +88,16 @@ class Checking:
 
     def _quotas(self, now: Time, monotonic: float) -> list[Write]:
         known, configs = by_name(self._mirror[CHECKS]), by_name(self._mirror[MULTIKUEUE_CONFIGS])
-        workers = self._workers()
+        workers, held = self._workers()
+        # Nobody tells when that is over: it is looked at again until it is.
+        self.postponed = bool(held)
         tenants: dict[str, list[str]] = {}
         for obj in objects(self._mirror[LOCAL_QUEUES]):
             key = f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
             tenants.setdefault((obj.get("spec") or {}).get("clusterQueue", ""), []).append(key)
         found: list[Write] = []
         for queue in objects(self._mirror[CLUSTER_QUEUES]):
-            fleet = quota.Fleet(known, configs, tenants.get(queue["metadata"]["name"], ()), workers)
+            fleet = quota.Fleet(known, configs, tenants.get(queue["metadata"]["name"], ()), workers, held)
             verdict = quota.decide(queue, fleet)
             if self._waits(queue, verdict, monotonic, known, configs):
                 self.postponed = True
@@ -112,13 +122,17 @@ class Checking:
             return True
         return monotonic - since < PATIENCE_SECONDS
 
-    def _workers(self) -> dict[str, quota.Worker]:
-        found = {}
+    def _workers(self) -> tuple[dict[str, quota.Worker], dict[str, Sequence[Json]]]:
+        """Clusters in reach, with their queues; and those that are not, with what may still run there."""
+        found: dict[str, quota.Worker] = {}
+        held: dict[str, Sequence[Json]] = {}
         for name in self._links.names():
             link = self._links.get(name)
             if link is not None and link.connected:
                 found[name] = quota.Worker(objects(link.table(LOCAL_QUEUES)), objects(link.table(CLUSTER_QUEUES)))
-        return found
+            elif workloads := self._held(name):
+                held[name] = workloads
+        return found, held
 
     def _is_coming_up(self, queue: Json, known: dict[str, Json], configs: dict[str, Json]) -> bool:
         """Whether a link to one of its clusters was not up yet since the start: a restart must not take the quota away."""

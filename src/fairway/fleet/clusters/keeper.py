@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from fairway.api.client import Client, Item, Resource
 from fairway.api.errors import ApiError
@@ -58,9 +58,10 @@ class Clusters:
         namespace: str,
         record: Callable[[Note], None],
         fenced: Callable[[str], bool | None] = lambda _name: None,
+        held: Callable[[str], Sequence[Json]] = lambda _name: (),
     ) -> None:
         """namespace: of kubeconfigs here, and of what a cluster says about itself there. fenced: whether a cluster ends leased work by
-        itself, if that is known."""
+        itself, if that is known. held: workloads here that are bound to a cluster."""
         self._client = client
         self._namespace = namespace
         self._mirror = mirror
@@ -70,7 +71,7 @@ class Clusters:
         self._applier = Applier(client, mirror, record)
         self._probes = Probes(links, namespace, clock, self._touch)
         self._sights = Sights(mirror, links)
-        self._checking = Checking(mirror, links, self.pool_of, self.wake)
+        self._checking = Checking(mirror, links, self.pool_of, held, self.wake)
         self._judged: dict[str, tuple[Json, health.Judgement]] = {}
         self._touched: dict[str, None] = {}
         self._used: dict[str, None] = {}
@@ -237,7 +238,7 @@ class Clusters:
         naps = [_LONGEST_NAP]
         if self._used:
             now = self._clock.monotonic
-            naps.append(min(max(self._looked.get(name, now) + LOOK_SECONDS - now, 0.0) for name in self._used))
+            naps.append(min(max(self._look_at(name) - now, 0.0) for name in self._used))
         if self._checking.postponed:
             naps.append(_RETRY_SECONDS)
         return min(naps)
@@ -263,10 +264,14 @@ class Clusters:
         now = self._clock.monotonic
         for name in already:
             self._used.pop(name, None)
-        due = [name for name in self._used if now - self._looked.get(name, float("-inf")) >= LOOK_SECONDS]
+        due = [name for name in self._used if self._look_at(name) <= now]
         for name in due:
             del self._used[name]
         return due
+
+    def _look_at(self, name: str) -> float:
+        """When a cluster is due of which only the usage changed. One sum for all: another one, rounded otherwise, would never be due."""
+        return self._looked.get(name, float("-inf")) + LOOK_SECONDS
 
     def _now(self) -> Time:
         return int(self._clock.now * SECOND)

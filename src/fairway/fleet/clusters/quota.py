@@ -53,6 +53,8 @@ class Fleet:
     """Keys of the hub's LocalQueues that lead to the queue."""
     workers: Mapping[str, Worker] = field(default_factory=dict)
     """Clusters that are connected, by name."""
+    held: Mapping[str, Sequence[Json]] = field(default_factory=dict)
+    """By cluster that is out of reach: workloads here that may still run there."""
 
 
 def decide(queue: Json, fleet: Fleet) -> Verdict:
@@ -74,6 +76,8 @@ def decide(queue: Json, fleet: Fleet) -> Verdict:
     if len(groups) != 1 or len(groups[0].get("flavors") or ()) != 1:
         return Verdict(_unsupported(_ONE_FLAVOR))
     group, covered = groups[0], list(groups[0].get("coveredResources") or ())
+    for name in names:
+        add_held(total, fleet.held.get(name, ()), queue["metadata"]["name"])
     missing = sorted(set(total) - set(covered))
     if missing and follows(queue):
         group = {**group, "coveredResources": [*covered, *missing]}
@@ -109,6 +113,17 @@ def offered(workers: Iterable[Worker], tenants: set[str]) -> Sums:
                 for name, amount in quotas(queue):
                     total.add(name, amount)
     return total
+
+
+def add_held(total: Sums, workloads: Iterable[Json], queue: str) -> None:
+    """What runs on a cluster that is out of reach still has its quota here: without its cluster's share, that would be taken from the
+    others, which would stand idle until it is over."""
+    for workload in workloads:
+        admission = (workload.get("status") or {}).get("admission") or {}
+        if admission.get("clusterQueue") == queue:
+            for pod_set in admission.get("podSetAssignments") or ():
+                for name, amount in (pod_set.get("resourceUsage") or {}).items():
+                    total.add(name, str(amount))
 
 
 def _check_of(queue: Json, known: Mapping[str, Json]) -> Json | None:

@@ -20,7 +20,7 @@ from fairway.control.adapters import names
 from fairway.control.mirror import Table
 from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from fairway.core.model import Time
-from fairway.fleet.resources import NODES
+from fairway.fleet.resources import NODES, PODS
 
 log = logging.getLogger("fairway.fleet")
 PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
@@ -68,7 +68,7 @@ class Link:
         self._now = now
         self._uniform = uniform
         self._on_state = on_state
-        self.tables = {resource: Table(resource) for resource in (WORKLOADS, *kinds, *_EXTRA)}
+        self.tables = {resource: Table(resource) for resource in (WORKLOADS, *kinds, PODS, *_EXTRA)}
         self.client: Client | None = None
         self.guard: Guard | None = None
         self.connected = False
@@ -112,6 +112,8 @@ class Link:
         self._waiting = {_source(kind) for kind in (WORKLOADS, *self._kinds)}
         for resource in (WORKLOADS, *self._kinds):
             self._watch(client, resource, self._ours, matters=True)
+        if PODS not in self._kinds:
+            self._watch(client, PODS, self._ours, matters=False)
         for resource in _EXTRA:
             self._watch(client, resource, EVERYWHERE, matters=False)
         if guard is not None:

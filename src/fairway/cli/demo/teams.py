@@ -1,31 +1,26 @@
-"""`make demo`: a node from nothing in a folder of its own; two teams share it, borrow, are asked to give back, and finish."""
+"""One node from nothing; two teams share it, borrow, are asked to give back, and finish."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
 
 from fairway.api.client import Resource
+from fairway.cli.demo.stage import LIMIT_SECONDS, console, stages
 from fairway.sdk.aio import AsyncClient
 from fairway.sdk.request import JobRequest
 from fairway.sdk.view import JobView, State
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 TEAMS = {"vision": "team-vision", "language": "team-language"}
 QUEUE = "training"
 JOBS_EACH = 15
 SECONDS = 3
-LIMIT_SECONDS = 180
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 _KINDS = {
     "ResourceFlavor": Resource("kueue.x-k8s.io", "v1beta2", "resourceflavors", namespaced=False),
@@ -33,23 +28,15 @@ _KINDS = {
     "LocalQueue": Resource("kueue.x-k8s.io", "v1beta2", "localqueues"),
     "Namespace": Resource("", "v1", "namespaces", namespaced=False),
 }
-console = Console(highlight=False)
 
 
-def main() -> int:
-    folder = Path(tempfile.mkdtemp(prefix="fairway-demo-"))
-    try:
+def play() -> None:
+    with stages("node") as (node,):
         # The demo's machine has eight CPUs, whatever the real one has: its jobs only sleep.
-        _fairway(folder, "up", "--detach", "--port", "0", "--cpu", "8", "--memory", "16Gi")
-        asyncio.run(_play(folder))
-        _fairway(folder, "down")
-    finally:
-        subprocess.run([*_command(), "down", "--data", str(folder)], capture_output=True, check=False)
-        shutil.rmtree(folder, ignore_errors=True)
-    console.print(
-        "\n[green]Thirty jobs of two teams, and nothing is left behind.[/green] Start a node to keep: fairway up"
-    )
-    return 0
+        node.fairway("up", "--detach", "--port", "0", "--cpu", "8", "--memory", "16Gi")
+        asyncio.run(_play(node.folder))
+        node.fairway("down")
+    console.print("\n[green]Thirty jobs of two teams, and nothing is left behind.[/green] A node to keep: fairway up")
 
 
 async def _play(folder: Path) -> None:
@@ -115,16 +102,3 @@ async def _evictions(client: AsyncClient) -> int:
             stats = (item.json().get("status") or {}).get("schedulingStats") or {}
             found += bool(stats.get("evictions"))
     return found
-
-
-def _command() -> list[str]:
-    return [sys.executable, "-m", "fairway"]
-
-
-def _fairway(folder: Path, *arguments: str) -> None:
-    console.print(f"[bold]$ fairway {' '.join(arguments)}[/bold]")
-    subprocess.run([*_command(), *arguments, "--data", str(folder)], check=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
