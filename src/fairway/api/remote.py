@@ -33,6 +33,8 @@ BULK_PATH = "/apis/fairway.dev/v1/bulk"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
+_LATE_S = 30.0
+"""So late may a server be that was to end a watch."""
 _AT_ONCE = 8
 """Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
@@ -116,7 +118,9 @@ class RemoteClient:
             "resourceVersion": revision,
             "timeoutSeconds": seconds,
         }
-        reply = await self._send("GET", resource.path(query.namespace), parameters, stream=True)
+        # A server where nothing happens says nothing until its time is over, bookmarks or not.
+        patience = seconds + _LATE_S if seconds else None
+        reply = await self._send("GET", resource.path(query.namespace), parameters, stream=True, patience=patience)
         if reply.status >= 400:
             raise _refusal(reply, await _read(reply))
         try:
@@ -274,6 +278,7 @@ class RemoteClient:
         media: str = "application/json",
         *,
         stream: bool = False,
+        patience: float | None = None,
     ) -> Reply:
         query = urlencode({key: value for key, value in (parameters or {}).items() if value})
         headers = {"Accept": "application/json", "User-Agent": self._manager}
@@ -284,7 +289,7 @@ class RemoteClient:
             headers["Content-Type"] = media
         try:
             return await self._transport.send(
-                method, f"{path}?{query}" if query else path, headers, body, stream=stream
+                method, f"{path}?{query}" if query else path, headers, body, stream=stream, patience=patience
             )
         except TransportError as error:
             raise unreachable(error) from None
