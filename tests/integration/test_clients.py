@@ -432,6 +432,31 @@ def test_many_writes_at_once_have_a_result_each(reached: Reached) -> None:
 TYPE = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
+def test_many_deletes_at_once_have_a_result_each_and_name_what_they_mean(reached: Reached) -> None:
+    async def body() -> None:
+        first, second = await reached.create("d1"), await reached.create("d2")
+        other = Deletion(uid=second.meta.uid)
+        results = await reached.client.bulk(
+            [
+                BulkItem("delete", CONFIGMAPS, reached.configmap("d1"), how=other),
+                BulkItem("delete", CONFIGMAPS, reached.configmap("absent")),
+                BulkItem("delete", CONFIGMAPS, reached.configmap("d1"), how=Deletion(uid=first.meta.uid)),
+                BulkItem("delete", CONFIGMAPS, reached.configmap("d2"), how=Deletion("Foreground")),
+                BulkItem("delete", CONFIGMAPS, {"metadata": {"namespace": reached.namespace}} | TYPE),
+            ]
+        )
+        assert [each.code if isinstance(each, ApiError) else each.meta.name for each in results] == [
+            409,
+            404,
+            "d1",
+            "d2",
+            400,
+        ]
+        assert (await reached.refused(reached.client.get(CONFIGMAPS, "d1", reached.namespace))).code == 404
+
+    reached.run(body)
+
+
 def test_more_than_one_call_can_hold_is_written_all_the_same(reached: Reached) -> None:
     async def body() -> None:
         count = 25
@@ -511,7 +536,10 @@ def test_a_kind_that_is_not_served_is_not_found(reached: Reached) -> None:
 def test_a_server_without_bulk_calls_is_written_to_one_by_one(node: Running) -> None:
     """A real Kubernetes has none."""
 
+    asked: list[str] = []
+
     async def without_bulk(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
         if scope["path"] == BULK_PATH:
             scope = {**scope, "path": "/nope"}
         await node.app(scope, receive, send)
@@ -529,7 +557,14 @@ def test_a_server_without_bulk_calls_is_written_to_one_by_one(node: Running) -> 
             assert isinstance(results[0], Item)
             assert isinstance(results[1], ApiError)
             assert results[1].code == 404
-            await client.delete(CONFIGMAPS, "one", "remote")
+            deleted = await client.bulk(
+                [
+                    BulkItem("delete", CONFIGMAPS, on.configmap("one")),
+                    BulkItem("delete", CONFIGMAPS, on.configmap("absent")),
+                ]
+            )
+            assert [each.code if isinstance(each, ApiError) else each.meta.name for each in deleted] == ["one", 404]
+            assert asked.count(BULK_PATH) == 1, "who has no bulk calls is not asked for them again"
             await client.close()
 
     node.run(body())
