@@ -178,6 +178,32 @@ def test_the_local_script_of_a_command_is_found(tmp_path: Path, command: list[st
     assert names(bundling.files_of(command, None, here)) == ([script] if script else [])
 
 
+def test_modules_beside_a_python_script_come_along_if_it_imports_them(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        train_py="import json\nimport helper\n\ndef late():\n    from models.large import Model\n",
+        helper_py="from models import base\nimport not_there",
+        models__init_py="",
+        models__base_py="",
+        models__large_py="from . import layers",
+        models__layers_py="",
+        models__unused_py="",
+        unused_py="",
+        data_csv="",
+    )
+    (tmp_path / "models" / "init.py").rename(tmp_path / "models" / "__init__.py")
+    inside = ["__init__.py", "base.py", "large.py", "layers.py"]
+    wanted = ["helper.py", *(f"models/{name}" for name in inside), "train.py"]
+    assert names(bundling.files_of(["python", "train.py"], None, tmp_path)) == wanted
+    below = bundling.files_of(["python", f"{tmp_path.name}/train.py"], None, tmp_path.parent)
+    assert names(below) == [f"{tmp_path.name}/{name}" for name in wanted]
+
+
+def test_a_script_that_cannot_be_read_as_python_comes_alone(tmp_path: Path) -> None:
+    make(tmp_path, train_py="import helper\nprint 'old'", helper_py="")
+    assert names(bundling.files_of(["python", "train.py"], None, tmp_path)) == ["train.py"]
+
+
 def test_absolute_paths_mean_the_machine_where_it_runs(tmp_path: Path) -> None:
     make(tmp_path, train_py="")
     assert bundling.files_of(["python", str(tmp_path / "train.py")], None, tmp_path) == []

@@ -33,7 +33,8 @@ BULK_PATH = "/apis/fairway.dev/v1/bulk"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
-_AT_ONCE = 16
+_AT_ONCE = 8
+"""Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
 
 
@@ -96,8 +97,7 @@ class RemoteClient:
         self._transport = transport
         self._token = token
         self._manager = manager
-        self._takes_many = True
-        """Whether the server may offer bulk calls: until it says that it does not."""
+        self._offers_bulk = True
 
     async def close(self) -> None:
         await self._transport.close()
@@ -183,33 +183,36 @@ class RemoteClient:
         await self._call("DELETE", resource.path(namespace, require_name(name)), {}, encode(_delete_options(how)))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
-        """In few calls where the server offers it, otherwise each by itself."""
+        """In few calls where the server offers it, otherwise one by one, a few at a time."""
+        if not self._offers_bulk:
+            return await self._singly(items)
         results: BulkResults = []
-        if not self._takes_many:
-            return await self._each(items)
         for batch, given in _batches(items):
             try:
                 answer = await self._call(
                     "POST", BULK_PATH, self._writing(False), encode({"items": batch, "given": given})
                 )
             except ApiError as error:
-                if error.code not in (404, 405) or results:
+                # Kubernetes says 403 of paths that it does not have to those who may not ask for any path; ours says so of single items.
+                if error.code not in (403, 404, 405) or results:
                     raise
-                self._takes_many = False
-                return await self._each(items)
+                self._offers_bulk = False
+                return await self._singly(items)
             results += [
                 _item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
                 for result in _decoded(answer, _BulkResults).items
             ]
         return results
 
-    async def _each(self, items: Sequence[BulkItem]) -> BulkResults:
-        """Some at once; one after the other where later ones must not happen once something has changed."""
-        at_once = 1 if any(item.given for item in items) else _AT_ONCE
-        results: BulkResults = []
-        for start in range(0, len(items), at_once):
-            results += await asyncio.gather(*(self._one(item) for item in items[start : start + at_once]))
-        return results
+    async def _singly(self, items: Sequence[BulkItem]) -> BulkResults:
+        """One after the other where later ones must not happen once something has changed."""
+        slots = asyncio.Semaphore(1 if any(item.given for item in items) else _AT_ONCE)
+
+        async def one(item: BulkItem) -> Item | ApiError:
+            async with slots:
+                return await self._one(item)
+
+        return await asyncio.gather(*(one(item) for item in items))
 
     async def _one(self, item: BulkItem) -> Item | ApiError:
         try:
@@ -247,16 +250,15 @@ class RemoteClient:
 
     async def stream(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
         """The body of an answer as it comes: logs."""
+        async for chunk in await self.open(path, parameters):
+            yield chunk
+
+    async def open(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
+        """As stream, and refused at once."""
         reply = await self._send("GET", path, parameters, stream=True)
         if reply.status >= 400:
             raise _refusal(reply, await _read(reply))
-        try:
-            async for chunk in reply.chunks():
-                yield chunk
-        except TransportError as error:
-            raise unreachable(error) from None
-        finally:
-            reply.close()
+        return _chunks(reply)
 
     # --- HTTP -----------------------------------------------------------------------------------------------------
 
@@ -300,6 +302,16 @@ class RemoteClient:
             )
         except TransportError as error:
             raise unreachable(error) from None
+
+
+async def _chunks(reply: Reply) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in reply.chunks():
+            yield chunk
+    except TransportError as error:
+        raise unreachable(error) from None
+    finally:
+        reply.close()
 
 
 def _selectors(query: Query) -> dict[str, Any]:
