@@ -309,7 +309,7 @@ class Dispatcher:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set():
+                elif not self._wake.is_set() and not any(box.rests for box in self._boxes.values()):
                     self.idle.set()
             except Exception as error:
                 if isinstance(error, ApiError):
