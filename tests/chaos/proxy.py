@@ -227,8 +227,7 @@ class Proxy:
         if request.writes:
             self.requests.append(request)
         await _write(upstream[1], request.raw)
-        answer = await self._answer(upstream[0])
-        return answer
+        return await self._answer(upstream[0])
 
     async def _answer(self, source: asyncio.StreamReader) -> Message:
         try:

@@ -362,7 +362,7 @@ class Dispatcher:
                 link_facts[name] = LinkFacts(True, may_run=bool(jobs))
                 remote = scene.remotes.get(name)
                 if remote is not None:
-                    remotes[name] = facts.remote_of(scene.workload, remote, jobs, name in scene.leaving)
+                    remotes[name] = facts.remote_of(scene.workload, remote, jobs, name in scene.leaving, scene.adapter)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
