@@ -32,8 +32,10 @@ from fairway.fleet.clusters.hook import FleetHook
 from fairway.fleet.fleet import Fleet, connect
 from fairway.fleet.home import HomeClusters
 from fairway.fleet.link.links import Connect
+from fairway.fleet.pods.hook import MirrorHook
 from fairway.kinds import builtin
 from fairway.kinds.kueue.gates import Gates
+from fairway.runtime.archive import Archive, SqliteArchive
 from fairway.runtime.clock import Clock, SystemClock
 from fairway.runtime.disk import ThreadDisk
 from fairway.runtime.ids import Ids, SystemIds
@@ -75,12 +77,13 @@ class Node:
         store: Callable[[str], Store] | None = None,
         hub: str = "",
         connect: Connect = connect,
+        archive: Callable[[str], Archive] | None = None,
     ) -> None:
         """hub: the space that dispatches to clusters, and runs nothing itself. machine: what the first other space has to run things on,
         which makes it a cluster; without it nothing runs anywhere.
 
-        place, store and connect: where it runs things, where it keeps a space's objects and how it reaches clusters, if not on this
-        machine, in the folder and over the network."""
+        place, store, archive and connect: where it runs things, where it keeps a space's objects and the output of what ran elsewhere, and
+        how it reaches clusters, if not on this machine, in the folder and over the network."""
         self._data = data
         self._place = place
         self._clock = clock or SystemClock()
@@ -89,6 +92,7 @@ class Node:
         self.spaces = [Space(name, (store or self._store)(name), kinds, self._clock, self._ids) for name in names]
         self._config = config
         self._connect = connect
+        self._archive = archive or self._texts
         self._with_default_queue = with_default_queue
         self.queueing: dict[str, Queueing] = {}
         self._keepers: list[Keeper] = []
@@ -106,6 +110,9 @@ class Node:
         folder.mkdir(parents=True, exist_ok=True)
         return Store(SqliteLog(folder / "store.db"), ThreadDisk(f"store-{name}"))
 
+    def _texts(self, name: str) -> Archive:
+        return SqliteArchive(self._data / "spaces" / name / "output.db" if self._data is not None else ":memory:")
+
     async def start(self) -> App:
         """Load, make sure of what a space starts with, and begin to look after it. Raises StoreError for what cannot be opened."""
         served = []
@@ -115,10 +122,10 @@ class Node:
             cluster = await self._run_on_this_machine(space)
             self.cluster = self.cluster or cluster
             logs = cluster.engine if cluster is not None else None
-            if space.name == self._hub:
-                self._lead(space)
+            fleet = self._lead(space) if space.name == self._hub else None
             queueing = self.queueing[space.name]
-            served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views))
+            elsewhere = fleet.logs if fleet is not None else None
+            served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views, elsewhere))
         _warm_up(self.spaces[0])
         app = App(served)
         app.ready = True
@@ -144,10 +151,10 @@ class Node:
         keeper.start()
         self._keepers.append(keeper)
 
-    def _lead(self, space: Space) -> None:
+    def _lead(self, space: Space) -> Fleet:
         """What makes a space a hub."""
         config, store = self.configuration(space), space.store
-        space.objects.hooks.append(FleetHook(space))
+        space.objects.hooks += (FleetHook(space), MirrorHook())
         self.fleet = Fleet(
             lambda name: LocalClient(space, name),
             self.queueing[space.name],
@@ -157,10 +164,12 @@ class Node:
             self._ids,
             lambda: store.revision,
             self._connect,
+            archive=self._archive(space.name),
         )
         self._look_after(self.fleet)
         if self._with_default_queue:
             self._look_after(HomeClusters(LocalClient(space, "fairway-fleet"), self._ids.uniform))
+        return self.fleet
 
     def _runs_here(self, space: Space) -> Declared | None:
         """What the space has to run things on, if it has anything."""

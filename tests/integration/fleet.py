@@ -6,6 +6,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.integration.queueing import JOBS, Cluster, Json
@@ -19,7 +20,9 @@ from fairway.control.configuration import Configuration, MultiKueue
 from fairway.control.resources import CHECKS, NAMESPACES, WORKLOADS
 from fairway.core.dispatch.nominate import ALL_AT_ONCE
 from fairway.fleet.fleet import Fleet
+from fairway.fleet.pods.hook import MirrorHook
 from fairway.fleet.resources import MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS
+from fairway.runtime.archive import SqliteArchive
 
 ORIGIN = "hub"
 _TURNS = 60
@@ -33,6 +36,10 @@ class Wire:
         self._client = client
         self.cut = False
         self.calls: list[str] = []
+        self.outputs: dict[str, bytes | ApiError] = {}
+        """What pods have written, by namespace/name/container."""
+        self.over: set[str] = set()
+        """Those that write no more."""
         self._watches: set[asyncio.Event] = set()
 
     def __getattr__(self, name: str) -> Any:
@@ -51,6 +58,24 @@ class Wire:
 
     async def close(self) -> None:
         return None
+
+    async def open(self, path: str, parameters: dict[str, str] | None = None) -> AsyncIterator[bytes]:
+        self._check()
+        self.calls.append("log pods")
+        *_, namespace, _pods, name, _log = path.split("/")
+        key = f"{namespace}/{name}/{(parameters or {})['container']}"
+        found = self.outputs.get(key, b"")
+        if isinstance(found, ApiError):
+            raise found
+        return self._pieces(found, follow="follow" in (parameters or {}) and key not in self.over)
+
+    async def _pieces(self, text: bytes, *, follow: bool) -> AsyncIterator[bytes]:
+        broken = asyncio.Event()
+        self._watches.add(broken)
+        yield text
+        if follow:
+            await broken.wait()
+            raise ApiError(0, "Unreachable", "the stream broke off")
 
     def break_off(self) -> None:
         self.cut = True
@@ -89,6 +114,7 @@ class Fleeting:
         self.clusters = clusters
         self.wires: dict[str, Wire] = {}
         self.fleet: Fleet | None = None
+        self.archive: str | Path = ":memory:"
 
     def start(self) -> None:
         assert self.hub.queueing is not None
@@ -101,6 +127,8 @@ class Fleeting:
             self.hub.ids,
             lambda: self.hub.space.store.revision,
             self._connect,
+            archive=SqliteArchive(self.archive),
+            patience=0,
         )
         self.fleet.start()
 
@@ -118,7 +146,9 @@ class Fleeting:
                 await asyncio.sleep(0)
                 now = [each.space.store.revision for each in everyone]
                 idle = all(each.queueing is not None and each.queueing.idle.is_set() for each in everyone)
-                busy = not self.fleet.dispatcher.idle.is_set() or not self.fleet.clusters.idle.is_set()
+                busy = not all(
+                    each.idle.is_set() for each in (self.fleet.dispatcher, self.fleet.clusters, self.fleet.pods)
+                )
                 still = now == before and idle and not busy
                 quiet = quiet + 1 if still else 0
                 before = now
@@ -200,6 +230,7 @@ async def fleet(
     try:
         for each in (hub, *clusters.values()):
             await each.open()
+        hub.space.objects.hooks.append(MirrorHook())
         for name, quota in quotas.items():
             await clusters[name].queue(cpu=quota)
         await _as_hub(hub, list(quotas), hub_quota)

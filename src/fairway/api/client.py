@@ -100,12 +100,24 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """A version of an object that a decision rests on. Revision 0: that there is no such object."""
+
+    resource: Resource
+    path: str
+    """namespace/name; /name for what has no namespace."""
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class BulkItem:
     """One write of many, each with its own result."""
 
     verb: Verb
     resource: Resource
     body: Sent
+    given: Sequence[Known] = ()
+    """Once one of these is not the newest any more, this write and those that follow in the call are refused as conflicts."""
 
 
 BulkResults = list[Item | ApiError]

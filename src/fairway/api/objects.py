@@ -1,14 +1,15 @@
 """The meaning of create, update and delete for any kind, as writes that are prepared, then staged, then durable.
 
 Preparing and staging happen without a pause, so what a write was checked against is what it replaces. Several prepared writes can be
-staged as one transaction, or each on its own and awaited together (bulk).
+staged as one transaction, or each on its own and awaited together (bulk). What a write is checked against may not be durable yet: whoever
+tells a caller of a refusal waits for it first (`Store.settled`), or the object that is said to exist could be gone after a crash.
 """
 
 from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -56,11 +57,14 @@ class Objects:
     async def transact(self, writes: Sequence[Write]) -> Sequence[Write]:
         """All of them or none, in one transaction."""
         ops = [write.op for write in writes if write.op is not None]
-        if ops:
+        if not ops:
+            await self.store.settled()
+        else:
             try:
                 staged = self.store.stage(ops)
                 records = iter(await staged.durable())
             except (Conflict, StoreError) as error:
+                await self.store.settled()
                 raise refusal(error, writes[0].target) from None
             for write in writes:
                 if write.op is not None:
@@ -68,17 +72,29 @@ class Objects:
                     write.value = write.record.value
         return writes
 
-    async def bulk(self, prepare: Sequence[Callable[[], Write]], *, in_turns: bool = False) -> list[Write | ApiError]:
+    async def bulk(
+        self,
+        prepare: Sequence[Callable[[], Write]],
+        *,
+        in_turns: bool = False,
+        overtaken: Callable[[], ApiError | None] = lambda: None,
+    ) -> list[Write | ApiError]:
         """Each on its own, one result per item, all durable with as few commits as possible.
 
         in_turns: others get their turn in between, so that a thousand items keep nobody waiting. For writes that are prepared when
         they are asked for; what was prepared before may be out of date by its turn.
+        overtaken: asked before the first and after others had their turn: why nothing more may be written, if so.
         """
+        refused = overtaken()
         results: list[Write | ApiError] = []
         staged: dict[int, Staged] = {}
         for index, make in enumerate(prepare):
             if in_turns and index % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
+                refused = refused or overtaken()
+            if refused is not None:
+                results.append(refused)
+                continue
             try:
                 write = make()
                 if write.op is not None:
@@ -90,6 +106,8 @@ class Objects:
                 results.append(error)
             except (Conflict, StoreError) as error:
                 results.append(refusal(error, write.target))
+        if len(staged) < len(results):
+            await self.store.settled()
         failed: dict[int, ApiError] = {}
         for index, one in staged.items():
             try:
@@ -101,6 +119,14 @@ class Objects:
         for index, refused in failed.items():
             results[index] = refused
         return results
+
+    def overtaken(self, given: Iterable[tuple[Kind, str, int]]) -> ApiError | None:
+        """Whether one of these objects (kind, path, revision) has changed, written or not."""
+        for kind, path, revision in given:
+            now = self.store.latest(kind.bucket, path)
+            if (now.revision if now is not None else 0) != revision:
+                return conflict(kind, path.rpartition("/")[2], "it has changed since this was decided; decide again")
+        return None
 
     # --- create ---------------------------------------------------------------------------------------------------
 
@@ -255,6 +281,31 @@ class Objects:
         writers = managed.add_writer(
             record.writers, options.manager, target.kind.api_version(target.version.name), target.subresource
         )
+        return self._put(target, new, record.revision, writers, options, [])
+
+    def place(self, target: Target, body: Body, options: Options) -> Write:
+        """Write an object as it is elsewhere: with its uid and its status, over the one of its name that is there, or as a new one.
+
+        No rule is asked but that a namespace is there: the rules of where it comes from were."""
+        kind = target.kind
+        obj, _ = codec.read(kind, target.version, body, "Ignore")
+        new = codec.to_storage(kind, target.version, obj)
+        meta = new.metadata
+        target = Target(kind, target.version, meta.namespace or "", meta.name)
+        record = self.store.latest(kind.home.bucket, target.path)
+        writers = managed.add_writer(
+            record.writers if record is not None else "", options.manager, kind.api_version(target.version.name), ""
+        )
+        if record is None:
+            if target.namespace:
+                self.require_namespace(target.namespace)
+            return self._put(target, new, ABSENT, writers, options, [], created=True)
+        old = codec.stored(kind, record.value)
+        if old.metadata.uid != meta.uid:
+            raise already_exists(kind, target.name)
+        meta.resource_version = old.metadata.resource_version
+        if new == old:
+            return Write(target, None, record.value)
         return self._put(target, new, record.revision, writers, options, [])
 
     def _check_identity(self, target: Target, record: Record, old: Any, meta: Any) -> None:

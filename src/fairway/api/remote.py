@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from fairway.api.client import (
     BulkResults,
     Deletion,
     Item,
+    Known,
     Listing,
     Query,
     Resource,
@@ -31,6 +33,8 @@ BULK_PATH = "/apis/fairway.dev/v1/bulk"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
+_AT_ONCE = 8
+"""Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
 
 
@@ -55,6 +59,13 @@ class _BulkCall(msgspec.Struct):
     object: msgspec.Raw
 
 
+class _Given(msgspec.Struct, rename="camel"):
+    api_version: str
+    resource: str
+    path: str
+    revision: int
+
+
 class _BulkResult(msgspec.Struct):
     code: int
     object: msgspec.Raw
@@ -71,6 +82,7 @@ class RemoteClient:
         self._transport = transport
         self._token = token
         self._manager = manager
+        self._offers_bulk = True
 
     async def close(self) -> None:
         await self._transport.close()
@@ -162,23 +174,40 @@ class RemoteClient:
         await self._call("DELETE", resource.path(namespace, require_name(name)), {}, encode(body))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
-        """In few calls where the server offers it, otherwise one by one."""
+        """In few calls where the server offers it, otherwise one by one, a few at a time."""
+        if not self._offers_bulk:
+            return await self._singly(items)
         results: BulkResults = []
-        for batch in _batches(items):
+        for batch, given in _batches(items):
             try:
-                answer = await self._call("POST", BULK_PATH, self._writing(False), encode({"items": batch}))
+                answer = await self._call(
+                    "POST", BULK_PATH, self._writing(False), encode({"items": batch, "given": given})
+                )
             except ApiError as error:
-                if error.code not in (404, 405) or results:
+                # Kubernetes says 403 of paths that it does not have to those who may not ask for any path; ours says so of single items.
+                if error.code not in (403, 404, 405) or results:
                     raise
-                return [await self._one(item) for item in items]
+                self._offers_bulk = False
+                return await self._singly(items)
             results += [
                 Item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
                 for result in _decoded(answer, _BulkResults).items
             ]
         return results
 
+    async def _singly(self, items: Sequence[BulkItem]) -> BulkResults:
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(item: BulkItem) -> Item | ApiError:
+            async with slots:
+                return await self._one(item)
+
+        return await asyncio.gather(*(one(item) for item in items))
+
     async def _one(self, item: BulkItem) -> Item | ApiError:
         try:
+            for known in item.given:
+                await self._look_whether_new(known)
             if item.verb == "create":
                 return await self.create(item.resource, item.body)
             return await self.update(
@@ -187,6 +216,19 @@ class RemoteClient:
         except ApiError as error:
             return error
 
+    async def _look_whether_new(self, known: Known) -> None:
+        """A server that does not take many writes does not compare either: the best there is, with a moment in between."""
+        namespace, _, name = known.path.partition("/")
+        try:
+            revision = int((await self.get(known.resource, name, namespace)).meta.resource_version)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            revision = 0
+        if revision != known.revision:
+            why = "it has changed since this was decided; decide again"
+            raise ApiError(409, "Conflict", f'{known.resource.plural} "{name}": {why}', details={})
+
     async def document(self, path: str) -> dict[str, Any]:
         """Any other document of the server's: discovery, version."""
         result: dict[str, Any] = codec.parse(await self._call("GET", path))
@@ -194,16 +236,15 @@ class RemoteClient:
 
     async def stream(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
         """The body of an answer as it comes: logs."""
+        async for chunk in await self.open(path, parameters):
+            yield chunk
+
+    async def open(self, path: str, parameters: Mapping[str, Any] | None = None) -> AsyncIterator[bytes]:
+        """As stream, and refused at once."""
         reply = await self._send("GET", path, parameters, stream=True)
         if reply.status >= 400:
             raise _refusal(reply, await _read(reply))
-        try:
-            async for chunk in reply.chunks():
-                yield chunk
-        except TransportError as error:
-            raise unreachable(error) from None
-        finally:
-            reply.close()
+        return _chunks(reply)
 
     # --- HTTP -----------------------------------------------------------------------------------------------------
 
@@ -249,23 +290,39 @@ class RemoteClient:
             raise unreachable(error) from None
 
 
+async def _chunks(reply: Reply) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in reply.chunks():
+            yield chunk
+    except TransportError as error:
+        raise unreachable(error) from None
+    finally:
+        reply.close()
+
+
 def _selectors(query: Query) -> dict[str, Any]:
     return {"labelSelector": query.labels, "fieldSelector": query.fields}
 
 
-def _batches(items: Sequence[BulkItem]) -> Iterator[list[_BulkCall]]:
-    """As many at once as a server takes in one call."""
+def _batches(items: Sequence[BulkItem]) -> Iterator[tuple[list[_BulkCall], list[_Given]]]:
+    """As many at once as a server takes in one call, and what all of them rest on."""
+    rests_on = {id(item.given): item.given for item in items if item.given}
+    given = [_given(known) for of in rests_on.values() for known in of]
     batch: list[_BulkCall] = []
     size = 0
     for item in items:
         body = _bytes(plain(item.body))
         if batch and (len(batch) == _BULK_ITEMS_MAX or size + len(body) > _BULK_BYTES_MAX):
-            yield batch
+            yield batch, given
             batch, size = [], 0
         batch.append(_BulkCall(item.verb, item.resource.plural, msgspec.Raw(body)))
         size += len(body)
     if batch:
-        yield batch
+        yield batch, given
+
+
+def _given(known: Known) -> _Given:
+    return _Given(known.resource.api_version, known.resource.plural, known.path, known.revision)
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fairway.api.client import BulkItem, Client, Deletion, Item, Resource
+from fairway.api.client import BulkItem, Client, Deletion, Item, Known, Resource
 from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
 from fairway.control.mirror import Tables
@@ -50,12 +50,12 @@ class Applier:
         self.trouble: ApiError | None = None
         """What kept a write of the last pass from being stored, where that is nobody's decision."""
 
-    async def apply(self, writes: Sequence[Write]) -> None:
-        """All of them, with as few commits as possible; then tell what came of each."""
+    async def apply(self, writes: Sequence[Write], given: Sequence[Known] = ()) -> None:
+        """All of them, with as few commits as possible; then tell what came of each. given: what they were decided from, beside themselves."""
         self.trouble = None
         bulk = [write for write in writes if write.verb != "delete"]
         if bulk:
-            results = await self._client.bulk([BulkItem(_verb(w), w.resource, w.body) for w in bulk])
+            results = await self._client.bulk([BulkItem(_verb(w), w.resource, w.body, given) for w in bulk])
             self.commits += 1
             for write, result in zip(bulk, results, strict=True):
                 await self._settle(write, result)

@@ -22,6 +22,8 @@ NAME = "default"
 FLAVOR = "machine"
 UNLIMITED = {"cpu": "1000000", "memory": "1Pi", "nvidia.com/gpu": "1000000"}
 """Where nobody says what the node has: more than any machine."""
+NOTHING = dict.fromkeys(UNLIMITED, "0")
+"""What a hub begins with: its quota comes with its clusters."""
 _MARK = "fairway-default-queue"
 _MAPS = Resource("", "v1", "configmaps")
 _VERSION = "kueue.x-k8s.io/v1beta2"
@@ -36,7 +38,7 @@ FOLLOWS = "fairway.dev/follows-pool"
 
 async def ensure(space: Space, capacity: Mapping[str, str] | None = None, *, hub: bool = False) -> None:
     """At every start. capacity: what the node can run, per resource. hub: the queue hands its work to clusters."""
-    wanted = dict(capacity or UNLIMITED)
+    wanted = dict(NOTHING if hub else capacity or UNLIMITED)
     mark = space.store.latest("configmaps", f"kube-system/{_MARK}")
     if mark is None:
         kind = space.registry.of(_VERSION, "ClusterQueue")

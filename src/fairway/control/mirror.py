@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairway.api.client import EVERYWHERE, Client, Item, Query, Resource
+from fairway.api.client import EVERYWHERE, Client, Item, Known, Query, Resource
 from fairway.api.reflector import Reflector
 from fairway.control.adapters import Json
 
@@ -71,6 +71,11 @@ class Table:
     def item(self, key: str) -> Item | None:
         known = self._items.get(key)
         return known[0] if known is not None else None
+
+    def known(self, key: str) -> Known:
+        """Which version of an object is known here, for whoever decides by it."""
+        found = self._items.get(key)
+        return Known(self.resource, key, found[1] if found is not None else 0)
 
     def __contains__(self, key: object) -> bool:
         return key in self._items

@@ -18,16 +18,21 @@ from fairway.control.times import parse_duration
 from fairway.core.model import SECOND, Time
 from fairway.fleet.clusters.keeper import Clusters
 from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
-from fairway.fleet.dispatch.dispatcher import Dispatcher
+from fairway.fleet.dispatch.custom import CustomKinds
+from fairway.fleet.dispatch.dispatcher import PATIENCE, Dispatcher
 from fairway.fleet.lease import LeaseKeeper, Leases, Terms
 from fairway.fleet.link.links import Connect, Links
+from fairway.fleet.pods.keeper import PodKeeper, Writer
+from fairway.fleet.pods.logs import PodLogs
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, POOLS, SECRETS
+from fairway.runtime.archive import Archive, SqliteArchive
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
 
 log = logging.getLogger("fairway.fleet")
 MANAGER = "kueue-admission"
 KEEPER = "fairway-fleet"
+PODS_MANAGER = "fairway-pods"
 
 
 def connect(access: Access) -> Client:
@@ -39,7 +44,7 @@ class Fleet:
 
     def __init__(
         self,
-        client: Callable[[str], Client],
+        client: Callable[[str], Writer],
         queueing: Queueing,
         config: Configuration,
         origin: str,
@@ -48,8 +53,11 @@ class Fleet:
         revision: Callable[[], int],
         connect: Connect = connect,
         adapters: Sequence[JobAdapter] = ADAPTERS,
+        archive: Archive | None = None,
+        patience: Time = PATIENCE,
     ) -> None:
-        """client: one for each name under which something is written."""
+        """client: one for each name under which something is written. archive: keeps the output of what has run; in memory without one.
+        patience: how long the end of a job waits for its pods to be seen here as they ended."""
         enabled = [each for each in adapters if each.framework in config.integrations.frameworks]
         self._queueing = queueing
         self.origin = origin
@@ -82,6 +90,16 @@ class Fleet:
             fenced=self._is_fenced,
             held=lambda cluster: self.dispatcher.bound_to(cluster),
         )
+        archive = archive or SqliteArchive()
+        self.pods = PodKeeper(
+            client(PODS_MANAGER),
+            queueing.mirror,
+            self.links,
+            [each.resource for each in enabled],
+            archive,
+            self._pods_changed,
+        )
+        self.logs = PodLogs(self.links, archive, self._bound)
         self.dispatcher = Dispatcher(
             client(MANAGER),
             queueing.mirror,
@@ -95,8 +113,17 @@ class Fleet:
             enabled,
             self._window,
             lambda cluster: self.leases.safe_at(cluster, self.links.now()),
+            self.pods,
+            patience,
         )
+        self.custom = CustomKinds(client(MANAGER), config.dispatched_kinds(), ids.uniform, self.dispatcher)
         self._task: asyncio.Task[None] | None = None
+
+    def _pods_changed(self, job: str) -> None:
+        self.dispatcher.touch_job(job)
+
+    def _bound(self, job: str) -> str:
+        return self.dispatcher.bound(job)
 
     def _fencing(self, cluster: str) -> Json:
         obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
@@ -135,6 +162,8 @@ class Fleet:
     async def _start(self) -> None:
         await self._queueing.known.wait()
         await self.mirror.start((CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS))
+        await self.custom.start()
+        await self.pods.start()
         self.links.start()
         self.clusters.start()
         self.dispatcher.start()
@@ -144,6 +173,8 @@ class Fleet:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.dispatcher.stop()
+        await self.custom.stop()
+        await self.pods.stop()
         await self.clusters.stop()
         await self.links.stop()
         await self.mirror.stop()

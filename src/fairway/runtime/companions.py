@@ -166,6 +166,8 @@ class Companions:
             if now - life.served_since > _STABLE_AFTER_S:
                 life.failures = 0
             return
+        if life.served_since and life.child is not None and life.child.returncode is None:
+            return  # It is ending, and how it ends says whether it is to be started again.
         if life.served_since and _asked_to_stop(life):
             if not life.told_stopped:
                 self.tell(Notice(f"{companion.name} was stopped; it stays so until it, or the fleet, is started again"))

@@ -27,7 +27,7 @@ from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
 from fairway.server.negotiate import DEFAULT, Accepted, accept
 from fairway.server.openapi import OpenApi
-from fairway.server.podlogs import LogSource, pod_log
+from fairway.server.podlogs import LogsElsewhere, LogSource, pod_log
 from fairway.server.resources import Resources
 from fairway.server.routes import ResourcePath, resource_path
 
@@ -72,10 +72,12 @@ class Served:
         logs: LogSource | None = None,
         explain: Explain | None = None,
         queues: visibility.Queues | None = None,
+        elsewhere: LogsElsewhere | None = None,
     ) -> None:
         self.space = space
         self.access = access
         self.logs = logs
+        self.elsewhere = elsewhere
         self.explain = explain
         self.queues = queues
         self.resources = Resources(space)
@@ -170,6 +172,8 @@ class App:
             await self._resource(served, request, resource, verb)
         except ApiError as error:
             code = error.code
+            if request.method not in ("GET", "HEAD"):
+                await served.space.store.settled()
             raise
         except asyncio.CancelledError:
             if not self._deadlines.ended(task):
@@ -227,7 +231,7 @@ class App:
             raise _unknown(served, path)
         target = Target(kind, version, path.namespace, path.name, path.subresource)
         if kind is POD and path.subresource == "log":
-            await pod_log(served.space, served.logs, request, target)
+            await pod_log(served.space, served.logs, served.elsewhere, request, target)
             return
         await served.resources.handle(request, target, self._accepted(request))
 

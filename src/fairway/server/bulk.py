@@ -1,9 +1,11 @@
 """Many writes in one call, with a result for each: our own addition to the API, an option that no client needs.
 
-POST /apis/fairway.dev/v1/bulk  {"items": [{"verb": "create" | "update" | "updateStatus", "resource": "jobs", "object": {…}}, …]}
+POST /apis/fairway.dev/v1/bulk  {"items": [{"verb": "create" | "update" | "updateStatus", "resource": "jobs", "object": {…}}, …],
+                                 "given": [{"apiVersion": "v1", "resource": "configmaps", "path": "default/a", "revision": 7}, …]}
 answers                          {"items": [{"code": 201, "object": {…}} | {"code": 409, "object": {Status}}, …]}
 
 The items are independent: one that is refused does not hold up the others. All that succeed are durable when the answer comes.
+What is `given` holds for all: once one of these objects has another revision (0: none), the items that are left are refused as conflicts.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from fairway.api import codec
 from fairway.api.errors import ApiError, bad_request
 from fairway.api.request import Options, Target, Write
 from fairway.api.space import Space
+from fairway.kinds.kind import Kind
 from fairway.kinds.types import encode
 from fairway.server.http import Request
 from fairway.server.options import write_options
@@ -33,8 +36,16 @@ class _Item(msgspec.Struct, forbid_unknown_fields=True):
     resource: str = ""
 
 
+class _Given(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    api_version: str
+    resource: str
+    path: str
+    revision: int
+
+
 class _Bulk(msgspec.Struct):
     items: list[_Item]
+    given: list[_Given] = []
 
 
 class _Type(msgspec.Struct, rename="camel"):
@@ -62,7 +73,8 @@ async def bulk(space: Space, request: Request, authorize: Authorize) -> None:
             allowed.add((verb, path))
 
     makers = [_maker(space, item, options, check) for item in asked.items]
-    results = await space.objects.bulk(makers, in_turns=True)
+    known = [_known(space, given, check) for given in asked.given]
+    results = await space.objects.bulk(makers, in_turns=True, overtaken=lambda: space.objects.overtaken(known))
     parts = [_result(result, item) for result, item in zip(results, asked.items, strict=True)]
     await request.respond(200, b'{"items":[' + b",".join(parts) + b"]}")
 
@@ -90,6 +102,16 @@ def _maker(space: Space, item: _Item, options: Options, check: Authorize) -> Cal
         return space.objects.update(Target(kind, served, namespace, name, subresource), body, options)
 
     return make
+
+
+def _known(space: Space, given: _Given, check: Authorize) -> tuple[Kind, str, int]:
+    group, _, version = given.api_version.rpartition("/")
+    route = space.registry.route(group, version, given.resource)
+    if route is None:
+        raise bad_request(f"given: {given.api_version} {given.resource} is not served here")
+    namespace, _, name = given.path.partition("/")
+    check("get", ResourcePath(group, version, given.resource, namespace, name))
+    return route[0], given.path, given.revision
 
 
 def _result(result: Write | ApiError, item: _Item) -> bytes:

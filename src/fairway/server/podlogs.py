@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from fairway.api import codec
 from fairway.api.errors import ApiError, bad_request, invalid_options, method_not_allowed
+from fairway.api.logs import LogOptions, stamped
 from fairway.api.request import Target
 from fairway.api.space import Space
 from fairway.kinds.errors import invalid
@@ -35,22 +34,26 @@ class LogSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    follow: bool
-    tail_lines: int | None
-    limit_bytes: int | None
-    timestamps: bool
-    since: float
+class LogsElsewhere(Protocol):
+    """Where the output of pods is that run on other clusters."""
+
+    async def open(self, pod: Json, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+        """Raises ApiError before the first byte for what cannot be had."""
+        ...
 
 
-async def pod_log(space: Space, source: LogSource | None, request: Request, target: Target) -> None:
+async def pod_log(
+    space: Space, source: LogSource | None, elsewhere: LogsElsewhere | None, request: Request, target: Target
+) -> None:
     if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     pod: Json = codec.parse(space.reads.get(target).value)
     asked = _asked(request, space.clock.now)
     name = _container(pod, request.query.get("container", ""))
-    run_id, ended = _run(pod, name, previous=request.flag("previous"))
+    if elsewhere is not None:
+        await _send(request, await elsewhere.open(pod, name, asked), asked.limit_bytes)
+        return
+    run_id, ended = _run(pod, name, previous=asked.previous)
     if not run_id or (ended and ended < asked.since):
         await request.respond(200, b"", [(b"content-type", _TEXT.encode())])
         return
@@ -62,10 +65,12 @@ async def pod_log(space: Space, source: LogSource | None, request: Request, targ
         gone = f"unable to retrieve container logs for {_SCHEME}{run_id}"
         await request.respond(200, gone.encode(), [(b"content-type", _TEXT.encode())])
         return
-    await _send(space, request, output, asked, ended)
+    if asked.timestamps:
+        output = stamped(output, lambda: ended or space.clock.now)
+    await _send(request, output, asked.limit_bytes)
 
 
-def _asked(request: Request, now: float) -> _Asked:
+def _asked(request: Request, now: float) -> LogOptions:
     query = request.query
     since = 0.0
     if query.get("sinceSeconds"):
@@ -84,7 +89,7 @@ def _asked(request: Request, now: float) -> _Asked:
     if limit == 0:
         raise invalid_options("PodLogOptions", [invalid("limitBytes", 0, "must be greater than 0")])
     tail = whole_number(request, "tailLines") if query.get("tailLines") else None
-    return _Asked(request.flag("follow"), tail, limit, request.flag("timestamps"), since)
+    return LogOptions(request.flag("follow"), request.flag("previous"), tail, limit, request.flag("timestamps"), since)
 
 
 def _container(pod: Json, asked: str) -> str:
@@ -135,7 +140,7 @@ def _ended(terminated: Json) -> tuple[str, float]:
     return str(terminated.get("containerID", "")).removeprefix(_SCHEME), parse_time(at).timestamp() if at else 1.0
 
 
-async def _send(space: Space, request: Request, output: AsyncIterator[bytes], asked: _Asked, ended: float) -> None:
+async def _send(request: Request, output: AsyncIterator[bytes], left: int | None) -> None:
     """Until the output ends, the limit is reached, the client leaves or the node stops."""
     await request.start_stream(_TEXT)
     task = asyncio.current_task()
@@ -143,10 +148,8 @@ async def _send(space: Space, request: Request, output: AsyncIterator[bytes], as
     gone = asyncio.ensure_future(_disconnect(request))
     finished = False
     gone.add_done_callback(lambda _done: None if finished else task.cancel())
-    left = asked.limit_bytes
-    pieces = _stamped(space, output, ended) if asked.timestamps else output
     try:
-        async for piece in pieces:
+        async for piece in output:
             await request.stream(piece if left is None else piece[:left])
             if left is not None:
                 left -= len(piece)
@@ -159,21 +162,6 @@ async def _send(space: Space, request: Request, output: AsyncIterator[bytes], as
         finished = True
         gone.cancel()
     await request.end_stream()
-
-
-async def _stamped(space: Space, output: AsyncIterator[bytes], ended: float) -> AsyncIterator[bytes]:
-    rest = b""
-    async for piece in output:
-        *lines, rest = (rest + piece).split(b"\n")
-        prefix = _time(ended or space.clock.now)
-        if lines:
-            yield b"".join(prefix + line + b"\n" for line in lines)
-    if rest:
-        yield _time(ended or space.clock.now) + rest
-
-
-def _time(seconds: float) -> bytes:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z ").encode()
 
 
 async def _disconnect(request: Request) -> None:

@@ -180,3 +180,7 @@ class JobAdapter(Protocol):
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         """The local object with what its copy has become; None while nothing may be taken over."""
         ...
+
+    def at_rest(self, obj: Json) -> Json:
+        """An object that only mirrors a copy, as it is once nothing of that copy runs any more though the copy could not say so."""
+        ...

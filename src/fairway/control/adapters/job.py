@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fairway.api.client import Resource
 from fairway.control.adapters import names
 from fairway.control.adapters.adapter import Change, Finished, Job, Json, PodSetInfo, StopReason
-from fairway.control.adapters.suspendable import Place, Suspendable, dispatched
+from fairway.control.adapters.suspendable import Place, Suspendable
 from fairway.kinds.k8s.batch.defaults import NAME_LABELS, UID_LABELS
 from fairway.kinds.k8s.batch.indexes import IndexesError, intervals
 
@@ -79,7 +79,7 @@ class JobKind(Suspendable):
         return None
 
     def copy_for_dispatch(self, obj: Json, workload: str, origin: str) -> Json:
-        copy = dispatched(obj, workload, origin)
+        copy = super().copy_for_dispatch(obj, workload, origin)
         copy["spec"].pop("selector", None)
         labels = (copy["spec"]["template"].get("metadata") or {}).get("labels") or {}
         for label in self.hidden_labels:
@@ -91,6 +91,10 @@ class JobKind(Suspendable):
         if self.is_suspended([local]) and not self.is_suspended([remote]) and self.finished([remote]) is None:
             return None
         return super().mirror_status(local, remote)
+
+    def at_rest(self, obj: Json) -> Json:
+        counts = ("active", "terminating", "ready")
+        return {**obj, "status": {key: value for key, value in (obj.get("status") or {}).items() if key not in counts}}
 
 
 def pods_count(spec: Json) -> int:

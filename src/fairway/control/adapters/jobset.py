@@ -49,6 +49,10 @@ class JobSetKind(Suspendable):
                 return Finished("Succeeded" if success else "Failed", condition.get("message", ""), success)
         return None
 
+    def at_rest(self, obj: Json) -> Json:
+        resting = [{**one, "active": 0, "ready": 0} for one in _statuses(obj)]
+        return {**obj, "status": {**(obj.get("status") or {}), "replicatedJobsStatus": resting}} if resting else obj
+
 
 def _replicas(entry: Json) -> int:
     replicas: int = entry.get("replicas", 1)

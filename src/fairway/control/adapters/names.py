@@ -39,6 +39,9 @@ PODSET_GROUP_NAME = _PREFIX + "podset-group-name"
 
 MULTIKUEUE_CONTROLLER = _PREFIX + "multikueue"
 
+HUB_JOB = "fairway.dev/hub-job"
+"""Annotation of pods that a hub's job has on a cluster: the uid of that job. The label of the origin tells whose hub."""
+
 Json = Mapping[str, Any]
 
 

@@ -22,6 +22,7 @@ from fairway.control.adapters.suspendable import dispatched
 from fairway.control.times import parse_time
 from fairway.core.model import SECOND
 from fairway.engines import lease
+from fairway.kinds.k8s.core.pod_defaults import GATED_MESSAGE, SCHEDULING_GATED
 
 MAIN = "main"
 TERMINATION_TARGET = "TerminationTarget"
@@ -215,8 +216,11 @@ class PodKind:
         return dispatched(obj, workload, origin)
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
-        """A pod that is gated here says so until its copy is placed, lest a scheduler here take it for one that fits nowhere."""
+        """A pod that is gated here says so until its copy is placed, lest a scheduler here take it for one that fits nowhere.
+        How a copy ends that was told to end says nothing: the pod here may run again."""
         if local["metadata"].get("deletionTimestamp"):
+            return None
+        if remote["metadata"].get("deletionTimestamp") and _terminated(remote):
             return None
         status = dict(remote.get("status") or {})
         conditions = list(status.get("conditions") or ())
@@ -225,6 +229,14 @@ class PodKind:
         if _gated(local) and own and not placed:
             status["conditions"] = [one for one in conditions if one["type"] != "PodScheduled"] + own
         return {**local, "status": status}
+
+    def at_rest(self, obj: Json) -> Json:
+        """Held back as at first. One that ended keeps how it did."""
+        if _terminated(obj):
+            return obj
+        gated = {"type": "PodScheduled", "status": "False", "reason": SCHEDULING_GATED, "message": GATED_MESSAGE}
+        kept = {key: value for key, value in (obj.get("status") or {}).items() if key == "qosClass"}
+        return {**obj, "status": {**kept, "phase": "Pending", "conditions": [gated] if _gated(obj) else []}}
 
 
 def _pod_set(name: str, count: int, pod: Json) -> PodSet:

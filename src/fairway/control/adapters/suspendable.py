@@ -164,10 +164,16 @@ class Suspendable(ABC):
     # --- on another cluster -----------------------------------------------------------------------------------------
 
     def copy_for_dispatch(self, obj: Json, workload: str, origin: str) -> Json:
-        return dispatched(obj, workload, origin)
+        copy = dispatched(obj, workload, origin)
+        for place in self.places(copy):
+            copy = put(copy, place.path, _marked(at(copy, place.path) or {}, origin, obj["metadata"].get("uid", "")))
+        return copy
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
+
+    @abstractmethod
+    def at_rest(self, obj: Json) -> Json: ...
 
 
 def dispatched(obj: Json, workload: str, origin: str) -> Json:
@@ -177,8 +183,17 @@ def dispatched(obj: Json, workload: str, origin: str) -> Json:
     tie = {names.PREBUILT_WORKLOAD: workload, names.MULTIKUEUE_ORIGIN: origin}
     fresh["labels"] = {**(metadata.get("labels") or {}), **tie}
     spec = deepcopy(obj.get("spec") or {})
-    spec.pop("managedBy", None)
+    for field in ("managedBy", "ttlSecondsAfterFinished"):  # who runs it, and when it goes, is for the hub to say
+        spec.pop(field, None)
     return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": fresh, "spec": spec}
+
+
+def _marked(template: Json, origin: str, uid: str) -> Json:
+    """The template with what lets a hub find the pods, whoever makes them."""
+    metadata = template.get("metadata") or {}
+    labels = {**(metadata.get("labels") or {}), names.MULTIKUEUE_ORIGIN: origin}
+    annotations = {**(metadata.get("annotations") or {}), names.HUB_JOB: uid}
+    return {**template, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
 
 
 def at(obj: Any, path: Path) -> Any:

@@ -1,20 +1,26 @@
-"""Decide and render: a pass of the core, as writes to Workloads that carry the revision they were decided from."""
+"""Decide and render: a pass of the core, as writes to Workloads that carry the revision they were decided from.
+
+A plan rests on more than the workloads it changes: on the quotas, limits and gates of the queues and cohorts of a tree. It is given along which
+versions of these were seen, and what changed before the plan is written makes it be decided again. So nothing is admitted to a queue after
+somebody was told that it is stopped or smaller.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from fairway.api.client import Known, Resource
 from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
 from fairway.control.admission.lifecycle import begin_pods_ready
 from fairway.control.admission.observer import Observer
 from fairway.control.apply import Note, Write
 from fairway.control.configuration import Configuration
-from fairway.control.mirror import Table
+from fairway.control.mirror import Mirror, Table
 from fairway.control.outcome import Event, Outcomes
-from fairway.control.resources import WORKLOADS
+from fairway.control.resources import CLUSTER_QUEUES, COHORTS, FLAVORS, LOCAL_QUEUES, WORKLOADS
 from fairway.core.admit.cycle import settle
-from fairway.core.admit.plan import Admit
+from fairway.core.admit.plan import Admit, Evict, Plan
 from fairway.core.model import Time
 
 
@@ -42,11 +48,14 @@ class Decider:
         self,
         config: Configuration,
         observer: Observer,
-        workloads: Table,
+        mirror: Mirror,
     ) -> None:
         self._config = config
         self._observer = observer
-        self._view = _View(workloads)
+        self._view = _View(mirror[WORKLOADS])
+        self._mirror = mirror
+        self.given: list[Known] = []
+        """What the last plan rests on, beside the workloads that it changes."""
 
     @property
     def busy(self) -> bool:
@@ -55,6 +64,7 @@ class Decider:
     def decide(self, now: Time) -> list[Write]:
         state = self._observer.state
         plan = settle(state, now)
+        self.given = self._rests_on(plan) if plan.actions else []
         if not plan.actions:
             return []
         outcome = Outcomes(self._view, state.tree, self._config.observable).of(plan, now)
@@ -76,6 +86,24 @@ class Decider:
         for key in gone:
             state.remove(key, now)
         return writes
+
+    def _rests_on(self, plan: Plan) -> list[Known]:
+        """Everything that has a say in the trees in which something is admitted or evicted."""
+        tree, names = self._observer.state.tree, dict[Resource, dict[str, None]]()
+        queues: dict[str, None] = {}
+        for action in plan.actions:
+            if isinstance(action, Admit):
+                names.setdefault(LOCAL_QUEUES, {})[action.workload.tenant_queue] = None
+                queues[action.workload.queue] = None
+            elif isinstance(action, Evict):
+                queues[action.by_queue] = None
+        for root in dict.fromkeys(tree.queues[queue].root for queue in queues if queue in tree.queues):
+            for node in tree.queues_under(root):
+                names.setdefault(CLUSTER_QUEUES, {})[f"/{node.name}"] = None
+                flavors = (f for group in self._observer.state.queues[node.name].groups for f in group.flavors)
+                names.setdefault(FLAVORS, {}).update(dict.fromkeys(f"/{flavor}" for flavor in flavors))
+                names.setdefault(COHORTS, {}).update(dict.fromkeys(f"/{above.name}" for above in node.path()))
+        return [self._mirror[resource].known(key) for resource, keys in names.items() for key in keys]
 
     def _write(self, key: str, obj: Json, notes: list[Note], admits: bool, now: Time) -> Write:
         write = Write("updateStatus", WORKLOADS, obj, notes)

@@ -11,11 +11,12 @@ import logging
 from collections.abc import Sequence, Set
 from typing import Any
 
-from fairway.api.client import Client
+from fairway.api.client import Client, Known
 from fairway.api.errors import ApiError
 from fairway.control.adapters import ADAPTERS, JobAdapter
 from fairway.control.admission.decider import Decider
 from fairway.control.admission.lifecycle import Lifecycle, Verdict
+from fairway.control.admission.measures import Measures
 from fairway.control.admission.observer import Observer
 from fairway.control.admission.queue_status import QueueStatus
 from fairway.control.admission.telling import Telling
@@ -78,9 +79,10 @@ class Queueing:
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
         self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
         self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
-        self.decider = Decider(self.config, self.observer, self.mirror[WORKLOADS])
+        self.decider = Decider(self.config, self.observer, self.mirror)
         self._status = QueueStatus(self.config, self.observer, self.mirror)
-        self.views = QueueViews(self.config, self.observer, self.mirror[WORKLOADS])
+        self.measures = Measures(self.config, self.observer, self.mirror)
+        self.views = QueueViews(self.observer, self.mirror[WORKLOADS], self.measures)
         self.applier = Applier(client, self.mirror, self._record)
         self._due: list[tuple[Time, str]] = []
         decay = self.observer.state.settings.usage_decay
@@ -162,7 +164,7 @@ class Queueing:
         await self._apply(self.jobs.reconcile(now))
         await self._apply(self._look(now))
         if self.decider.busy:
-            await self._apply(self.decider.decide(now))
+            await self._decide(now)
         busy = self.jobs.busy or bool(self.observer.looks) or self.decider.busy
         if self._status.due and (not busy or self._status_rested()):
             self._status_at = self._clock.monotonic
@@ -171,9 +173,15 @@ class Queueing:
             await self._apply(self._telling.writes(now))
         return busy or self._telling.busy or (self._status.due and self._status_rested())
 
-    async def _apply(self, writes: list[Write]) -> None:
+    async def _decide(self, now: Time) -> None:
+        began, held = self._clock.monotonic, len(self.observer.state.ledger)
+        writes = self.decider.decide(now)
+        self.measures.attempted(len(self.observer.state.ledger) > held, self._clock.monotonic - began)
+        await self._apply(writes, self.decider.given)
+
+    async def _apply(self, writes: list[Write], given: Sequence[Known] = ()) -> None:
         if writes:
-            await self.applier.apply(writes)
+            await self.applier.apply(writes, given)
             if self.applier.trouble is not None:
                 raise self.applier.trouble
 
@@ -238,7 +246,7 @@ class Queueing:
             self._look_again(key)
 
     def _record(self, note: Note) -> None:
-        self.views.heard(note, self.now())
+        self.measures.heard(note, self.now())
         self.recorder.note(note.about, note.type, note.reason, note.message, note.component)
 
 

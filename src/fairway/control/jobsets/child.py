@@ -44,6 +44,7 @@ class Child:
     started: bool = False
     """Has a start time, which keeps its template from changing."""
     active: int = 0
+    """Pods that run, those that are still ending too."""
     ready: int = 0
     """Pods that are ready or done."""
     pods: int = 1
@@ -67,7 +68,7 @@ def child(job: Job) -> Child:
         ended_at=text(end.last_transition_time) if end is not None else "",
         suspended=flag(spec.suspend),
         started=status.start_time is not UNSET,
-        active=number(status.active),
+        active=number(status.active) + number(status.terminating),
         ready=number(status.ready) + number(status.succeeded),
         pods=parallelism if spec.completions is UNSET else min(parallelism, spec.completions),
         deleting=bool(job.metadata.deletion_timestamp),

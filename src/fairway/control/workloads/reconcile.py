@@ -253,7 +253,8 @@ class JobRules:
             if free and free != (changed["status"].get("reclaimablePods") or []):
                 changed["status"]["reclaimablePods"] = free
                 different = True
-        if self._config.waits_for_pods and not look.adapter.is_suspended(look.job):
+        elsewhere = bool(workload["status"].get("clusterName"))
+        if self._config.waits_for_pods and (elsewhere or not look.adapter.is_suspended(look.job)):
             different = sync_pods_ready(changed, look.adapter.pods_ready(look.job), now) or different
         return changed if different else None
 
@@ -281,6 +282,8 @@ class JobRules:
     # --- start and stop ---------------------------------------------------------------------------------------------
 
     def _start(self, look: Look, workload: Json, now: Time) -> list[Write]:
+        if workload["status"].get("clusterName") and not look.adapter.managed_by(look.job):
+            return []  # it runs on another cluster, and nothing but its gates would keep it from running here as well
         infos = making.infos(workload, self._flavors, self._config.gate("AssignQueueLabelsForPods"))
         try:
             writes = _changes(look.adapter.start(look.job, infos))

@@ -5,6 +5,8 @@ Where the order of effects matters, the durable decision on the hub comes first:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairway.core.dispatch.model import (
     BY_JOB,
     OUT_OF_SYNC,
@@ -72,7 +74,7 @@ def _ended(case: Case, decision: Decision) -> bool:
     if end.reason in BY_JOB and case.remotes[name].job_runs:
         return True  # how it ended is yet to be told: after this its copies go, and nobody could ask any more
     if end.reason != OUT_OF_SYNC:
-        decision.actions += [SyncJob(name), Finish(name, end)]
+        decision.actions += [SyncJob(name, create=False), Finish(name, end)]
     elif case.local.check is CheckState.READY:
         text = f'Remote workload on worker cluster "{name}" is out of sync with its user job, resetting for re-dispatch'
         decision.actions.append(SetCheck(CheckState.RETRY, text, "Warning"))
@@ -88,7 +90,7 @@ def _evicted(case: Case, decision: Decision, now: Time) -> bool:
     if not names:
         return False
     if local.evicted:
-        decision.actions += [SyncJob(name) for name in names if case.remotes[name].has_job]
+        _await_the_end(case, case.remotes, decision, now)
         decision.look_at(now + 2 * SECOND)
         return True
     if local.check is not CheckState.READY:
@@ -152,7 +154,7 @@ def _follow(case: Case, remotes: dict[str, Remote], name: str, decision: Decisio
     if local.evicted:
         if not remotes[name].eviction_asked:
             decision.actions.append(EvictRemote(name))
-        decision.actions.append(SyncJob(name))
+        decision.actions.append(SyncJob(name, create=False))
         return
     if local.check in (CheckState.RETRY, CheckState.REJECTED):
         return
@@ -179,14 +181,12 @@ def _lost(case: Case, decision: Decision, now: Time) -> None:
     decision.actions.append(SetCheck(CheckState.RETRY, "Admitting remote no longer exists"))
 
 
-def _await_the_end(case: Case, remotes: dict[str, Remote], decision: Decision, now: Time) -> None:
+def _await_the_end(case: Case, remotes: Mapping[str, Remote], decision: Decision, now: Time) -> None:
     """Evicted here: what it had is free once its run is certainly over, on clusters out of reach too."""
-    if not case.local.job_active:
-        return
     running = [name for name, remote in sorted(remotes.items()) if remote.has_job]
     if running:
-        decision.actions += [SyncJob(name) for name in running]
-    elif _all_safe(case, decision, now):
+        decision.actions += [SyncJob(name, create=False) for name in running]
+    elif case.local.job_active and _all_safe(case, decision, now):
         decision.actions.append(ForgetRun())
 
 

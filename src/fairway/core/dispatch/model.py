@@ -130,6 +130,8 @@ class SyncJob:
     """Create the job on the cluster, or copy its status back."""
 
     cluster: str
+    create: bool = True
+    """Not when it is being taken off the cluster: what is gone there stays gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,20 @@ import heapq
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from fairway.api.client import Client, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json, names
 from fairway.control.apply import Applier, Note, Write
+from fairway.control.conditions import is_true
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror, Table
 from fairway.control.resources import CHECKS, KUEUE, WORKLOADS
 from fairway.control.times import parse_duration
 from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.core.dispatch.decide import decide
-from fairway.core.dispatch.model import Case, DeleteRemote, Nominate
+from fairway.core.dispatch.model import Case, DeleteRemote, Finish, Nominate, SyncJob
 from fairway.core.dispatch.model import Link as LinkFacts
 from fairway.core.model import SECOND, Time
 from fairway.fleet.dispatch import facts
@@ -43,6 +45,22 @@ _RETRY_LONGEST: Time = 30 * SECOND
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
 _FOREIGN_AGAIN: Time = 60 * SECOND
+PATIENCE: Time = 2 * SECOND
+"""How long the end of a job waits for its pods to be seen here as they ended."""
+
+
+class Pods(Protocol):
+    """What is known here of the pods that jobs have on clusters. Jobs by their uid."""
+
+    def told(self, job: str, cluster: str) -> bool:
+        """Whether all that is known of them is to be seen here."""
+        ...
+
+    def count(self, job: str, cluster: str) -> int: ...
+
+    def saved(self, job: str, cluster: str) -> bool:
+        """Whether their output outlives them."""
+        ...
 
 
 class Dispatcher:
@@ -62,9 +80,13 @@ class Dispatcher:
         adapters: Sequence[JobAdapter],
         window: Callable[[str], Time] | None = None,
         released: Callable[[str], Time | None] | None = None,
+        pods: Pods | None = None,
+        patience: Time = PATIENCE,
     ) -> None:
         """revision: the hub's own, now. window: how long a cluster that knows no leases must be out of reach to be given up.
-        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows."""
+        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows.
+        pods: who shows the pods of clusters here; a job is over when they are seen (patience: or so much later), and its copy goes when
+        their output is kept."""
         self._config = config
         self._origin = origin
         self._clock = clock
@@ -73,6 +95,10 @@ class Dispatcher:
         self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
         self._window = window or (lambda _cluster: self._lost)
         self._released = released
+        self._pods = pods
+        self._patience = patience
+        self._awaited: dict[str, Time] = {}
+        """Until when to wait for the pods of workloads that are over."""
         self._epoch = 0
         self._gates = config.feature_gates.get("MultiKueueOrchestratedPreemption", False)
         self.known = Knowledge(hub, fleet, links, adapters)
@@ -105,9 +131,15 @@ class Dispatcher:
         return int(self._clock.now * SECOND)
 
     def adopt(self, kind: CustomKind, table: Table) -> None:
-        """Dispatch a kind that has no adapter, too."""
-        self.known.adopt(kind)
+        """Dispatch a kind that has no adapter, too. table: its objects here."""
+        self.known.adopt(kind, table)
+        self._links.add(kind.resource)
         table.on_change(self._on_job)
+        for name in self._links.names():
+            link = self._links.get(name)
+            if link is not None:
+                link.table(kind.resource).on_change(partial(self._on_remote_job, name, kind.resource))
+        self._touch_all()
 
     def bound_to(self, cluster: str) -> list[Json]:
         """Workloads that run there, as far as the hub knows."""
@@ -234,6 +266,20 @@ class Dispatcher:
         self.idle.clear()
         self._wake.set()
 
+    def touch_job(self, uid: str) -> None:
+        """More is known of what a job of the hub has elsewhere."""
+        for key in sorted(self._by_job.get(uid, ())):
+            self.touch(key)
+
+    def bound(self, uid: str) -> str:
+        """The cluster that a job of the hub was given to; empty while it was not."""
+        for key in sorted(self._by_job.get(uid, ())):
+            workload = self.known.hub[WORKLOADS].get(key) or {}
+            cluster = (workload.get("status") or {}).get("clusterName")
+            if cluster:
+                return str(cluster)
+        return ""
+
     # --- the loop ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -292,6 +338,7 @@ class Dispatcher:
         failed = await self._apply(outcomes)
         for key, outcome in outcomes:
             if key not in failed:
+                self._failures.pop((key, ""), None)
                 self._send(key, outcome.ops)
         return bool(self._dirty)
 
@@ -312,12 +359,12 @@ class Dispatcher:
         return failed
 
     def _not_written(self, key: str, failed: set[str], error: ApiError) -> None:
+        """What changed meanwhile is looked at at once; what is refused for what it is, again later, and ever more rarely."""
         failed.add(key)
         if error.code in (404, 409):
-            self.touch(key)  # it changed meanwhile
+            self.touch(key)
         else:
-            # Asked for again at once, it would be refused again, and so on for ever.
-            heapq.heappush(self._due, (self.now() + _RETRY_FIRST, key))
+            self._again_later(key, "")
 
     # --- one workload -----------------------------------------------------------------------------------------------
 
@@ -327,13 +374,20 @@ class Dispatcher:
         self._remember(key, scene)
         if scene is None:
             self.nominator.forget(key)
+            self._awaited.pop(key, None)
             return self._orphans(key, now)
         if any(box.busy(key) for box in self._boxes.values()):
             return Outcome()  # the answer makes us look again
+        if self.known.awaits(scene):
+            return Outcome()
         if not scene.jobs and scene.adapter is not None and not scene.workload["metadata"].get("deletionTimestamp"):
             return Outcome()  # the job is not known yet, or has just gone: its workload follows
         case = self._case(key, scene, now)
         decision = decide(case, now)
+        syncs = [action for action in decision.actions if isinstance(action, SyncJob | Finish)]
+        over = [each for each in syncs if isinstance(each, Finish) or _any_over(scene.remote_jobs.get(each.cluster))]
+        if over and not self._seen(key, scene, over[0].cluster, now):
+            decision.actions = [action for action in decision.actions if action not in over]
         scribe = Scribe(scene, self._origin, now, gated=self._gates)
         for action in decision.actions:
             if isinstance(action, Nominate):
@@ -345,8 +399,37 @@ class Dispatcher:
         if decision.due is not None:
             heapq.heappush(self._due, (decision.due, key))
         outcome = scribe.outcome()
-        outcome.ops = [op for op in outcome.ops if self._may_try(key, op.cluster, now)]
+        outcome.ops = self._allowed(key, outcome.ops, [job["metadata"]["uid"] for job in scene.jobs], now)
         return outcome
+
+    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[str], now: Time) -> list[Op]:
+        """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
+        held: set[str] = set()
+        if self._pods is not None:
+            for cluster in dict.fromkeys(op.cluster for op in ops if op.verb == "delete"):
+                for job in jobs:  # all of them are asked: each is seen to
+                    if not self._pods.saved(job, cluster):
+                        held.add(cluster)
+        return [
+            op for op in ops if self._may_try(key, op.cluster, now) and not (op.verb == "delete" and op.cluster in held)
+        ]
+
+    def _seen(self, key: str, scene: Scene, cluster: str, now: Time) -> bool:
+        """Whether the pods of a job that is over are to be seen here as they ended. Nobody waits long for those that are not."""
+        if self._pods is None or self._patience == 0:
+            return True
+        ended = sum(_ended(job) for job in scene.remote_jobs.get(cluster) or ())
+        uids = [job["metadata"]["uid"] for job in scene.jobs]
+        there = sum(self._pods.count(uid, cluster) for uid in uids)
+        if there >= ended and all(self._pods.told(uid, cluster) for uid in uids):
+            self._awaited.pop(key, None)
+            return True
+        until = self._awaited.setdefault(key, now + self._patience)
+        if now >= until:
+            del self._awaited[key]
+            return True
+        heapq.heappush(self._due, (until, key))
+        return False
 
     def _case(self, key: str, scene: Scene, now: Time) -> Case:
         remotes = {}
@@ -358,11 +441,9 @@ class Dispatcher:
         for name in wanted:
             link = self._links.get(name)
             if link is not None and link.connected:
-                jobs = scene.remote_jobs.get(name) or ()
-                link_facts[name] = LinkFacts(True, may_run=bool(jobs))
-                remote = scene.remotes.get(name)
-                if remote is not None:
-                    remotes[name] = facts.remote_of(scene.workload, remote, jobs, name in scene.leaving, scene.adapter)
+                link_facts[name] = LinkFacts(True, may_run=bool(scene.remote_jobs.get(name)))
+                if name in scene.remotes:
+                    remotes[name] = facts.remote_of(scene, name)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
@@ -371,7 +452,7 @@ class Dispatcher:
                 continue
             may_run = may_run or (again and not link.ever_synced)
             link_facts[name] = LinkFacts(False, link.safe_at(self._window(name)), may_run)
-        return Case(facts.local_of(scene), remotes, link_facts, self._gates, self._lost)
+        return Case(facts.local_of(scene, now), remotes, link_facts, self._gates, self._lost)
 
     def _safe_without(self, cluster: str) -> Time:
         known = self._released(cluster) if self._released is not None else None
@@ -399,7 +480,7 @@ class Dispatcher:
             scribe = Scribe(scene, self._origin, now)
             scribe.act(DeleteRemote(cluster))
             outcome.ops += scribe.outcome().ops
-        outcome.ops = [op for op in outcome.ops if self._may_try(key, op.cluster, now)]
+        outcome.ops = self._allowed(key, outcome.ops, [], now)
         return outcome
 
     def _orphan_jobs(self, link: Link, key: str) -> list[tuple[Resource, Json]]:
@@ -438,22 +519,21 @@ class Dispatcher:
         self.touch(key)
 
     def _refused(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
-        now = self.now()
         unknown = error.code == 0 or error.code >= 500  # 0: nobody answered, which says nothing about what was done
         if unknown and op.verb == "create" and op.resource != WORKLOADS:
             self._unsure.setdefault(cluster, set()).add(key)
-        count = self._failures.get((key, cluster), (0, 0))[0] + 1
-        delay = min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
-        if error.reason == "AlreadyExists":
-            link = self._links.get(cluster)
-            if link is not None and key not in link.table(op.resource):
-                delay = max(delay, SECOND)  # ours, and not told yet; or somebody else's
         if not unknown and error.code not in (404, 409):
             log.warning("cluster %s refuses %s of %s: %s", cluster, op.verb, key, error.message)
         if not unknown:
             self.refusals[key, cluster] = error.message
-        self._failures[key, cluster] = (count, now + delay)
-        heapq.heappush(self._due, (now + delay, key))
+        self._again_later(key, cluster)
+
+    def _again_later(self, key: str, cluster: str) -> None:
+        """cluster: nothing for the hub itself."""
+        now, count = self.now(), self._failures.get((key, cluster), (0, 0))[0] + 1
+        at = now + min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
+        self._failures[key, cluster] = (count, at)
+        heapq.heappush(self._due, (at, key))
 
     # --- who is where -----------------------------------------------------------------------------------------------
 
@@ -485,6 +565,17 @@ class Dispatcher:
             self._by_job.setdefault(uid, set()).add(key)
         if not status.get("clusterName"):
             self._waiting.add(key)
+
+
+def _any_over(jobs: Sequence[Json] | None) -> bool:
+    return any(is_true(job, end) for job in jobs or () for end in ("Complete", "Completed", "Failed"))
+
+
+def _ended(job: Json) -> int:
+    """How many pods of a Job have ended, as it says itself; nothing for kinds that do not."""
+    status = job.get("status") or {}
+    found = (status.get("succeeded"), status.get("failed"))
+    return sum(each for each in found if isinstance(each, int))
 
 
 def _parameters(check: Item | None) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from fairway.control.conditions import find_condition, is_true
 from fairway.control.times import parse_time
 from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.core.dispatch.model import CheckState, Difference, End, Gate, Local, Remote
-from fairway.core.model import Time
+from fairway.core.model import SECOND, Time
 from fairway.fleet.resources import LOCAL_UID
 
 OWNER_GVK = "kueue.x-k8s.io/job-owner-gvk"
@@ -33,12 +33,16 @@ class Dispatchable(Protocol):
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None: ...
 
+    def active(self, job: Sequence[Json], now: float) -> bool: ...
+
+    def at_rest(self, obj: Json) -> Json: ...
+
     def finished(self, job: Job) -> Finished | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class CustomKind:
-    """Any other kind that says by spec.managedBy who runs it."""
+    """Any other kind that says by spec.managedBy who runs it. What its status means, nobody here knows."""
 
     resource: Resource
     kind: str
@@ -48,6 +52,12 @@ class CustomKind:
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
+
+    def active(self, job: Sequence[Json], now: float) -> bool:
+        return False
+
+    def at_rest(self, obj: Json) -> Json:
+        return obj
 
     def finished(self, job: Job) -> Finished | None:
         """Nobody knows how such a job says so; it is taken to have told all by the time its workload has."""
@@ -112,12 +122,13 @@ def refusal_of(workload: Json, adapter: Dispatchable | None, jobs: Sequence[Json
         return ""
     managed_by = str((jobs[0].get("spec") or {}).get("managedBy") or "")
     if managed_by != MULTIKUEUE:
-        why = f'Expecting spec.managedBy to be "{MULTIKUEUE}" not "{managed_by}"'
+        path = ".spec.managedBy" if isinstance(adapter, CustomKind) else "spec.managedBy"
+        why = f'Expecting {path} to be "{MULTIKUEUE}" not "{managed_by}"'
         return f"The owner is not managed by Kueue: {why}"
     return ""
 
 
-def local_of(scene: Scene) -> Local:
+def local_of(scene: Scene, now: Time) -> Local:
     workload = scene.workload
     status = workload.get("status") or {}
     checks = status.get("admissionChecks") or ()
@@ -130,14 +141,13 @@ def local_of(scene: Scene) -> Local:
         other_checks_ready=all(each.get("state") == "Ready" for each in checks if each["name"] != scene.check),
         cluster=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
-        job_active=any(_runs(job) for job in scene.jobs),
+        job_active=_runs(scene, now),
         refusal=refusal_of(workload, scene.adapter, scene.jobs),
     )
 
 
-def _runs(job: Json) -> bool:
-    status = job.get("status") or {}
-    return bool(status.get("active") or status.get("terminating"))
+def _runs(scene: Scene, now: Time) -> bool:
+    return bool(scene.adapter is not None and scene.jobs and scene.adapter.active(scene.jobs, now / SECOND))
 
 
 def had_attempts(workload: Json) -> bool:
@@ -145,25 +155,39 @@ def had_attempts(workload: Json) -> bool:
     return find_condition(workload, "Evicted") is not None
 
 
-def remote_of(
-    workload: Json, remote: Json, jobs: Sequence[Json], leaving: bool, adapter: Dispatchable | None = None
-) -> Remote:
-    finished = find_condition(remote, "Finished")
-    end = None
-    if finished is not None and finished.get("status") == "True":
-        end = End(finished.get("reason", ""), finished.get("message", ""), _since(finished))
+def remote_of(scene: Scene, cluster: str) -> Remote:
+    workload, remote = scene.workload, scene.remotes[cluster]
     admitted = find_condition(remote, "Admitted")
     return Remote(
-        finished=end,
+        finished=_end(remote, pods=scene.adapter is not None and scene.adapter.kind == "Pod"),
         evicted=is_true(remote, "Evicted"),
         eviction_asked=is_true(remote, "DeactivationTarget") or (remote.get("spec") or {}).get("active") is False,
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
         difference=_difference(workload, remote),
-        has_job=bool(jobs),
-        job_runs=adapter is not None and bool(jobs) and adapter.finished(jobs) is None,
-        leaving=leaving or bool(remote["metadata"].get("deletionTimestamp")),
+        has_job=bool(scene.remote_jobs.get(cluster)),
+        job_runs=_runs_there(scene, cluster),
+        leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
+
+
+def _runs_there(scene: Scene, cluster: str) -> bool:
+    jobs = scene.remote_jobs.get(cluster)
+    if scene.adapter is None or not jobs:
+        return False
+    if scene.adapter.kind == "Pod":  # of a group, some may be gone already
+        return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)
+    return scene.adapter.finished(jobs) is None
+
+
+def _end(remote: Json, *, pods: bool) -> End | None:
+    finished = find_condition(remote, "Finished")
+    if finished is None or finished.get("status") != "True":
+        return None
+    reason = finished.get("reason", "")
+    if pods and reason == "Failed" and is_true(remote, "Evicted"):
+        return None  # pods cannot be suspended: whoever evicts them ends them, and those here wait to run again
+    return End(reason, finished.get("message", ""), _since(finished))
 
 
 def _since(condition: Json) -> Time:

@@ -84,7 +84,7 @@ class Scribe:
             case Bind():
                 self._bind(action.cluster)
             case SyncJob():
-                self._sync_job(action.cluster)
+                self._sync_job(action.cluster, action.create)
             case Finish():
                 render.set_finished(self._status(), action.end.reason, action.end.message, self._now)
             case DeleteRemote():
@@ -149,10 +149,9 @@ class Scribe:
     def _forget_run(self) -> None:
         adapter = self._scene.adapter
         for job in self._scene.jobs:
-            status = dict(job.get("status") or {})
-            found = [status.pop(field, None) for field in ("active", "terminating", "ready")]
-            if adapter is not None and any(found):
-                self._outcome.writes.append(Write("updateStatus", adapter.resource, {**job, "status": status}))
+            rests = adapter.at_rest(job) if adapter is not None else job
+            if adapter is not None and rests != job:
+                self._outcome.writes.append(Write("updateStatus", adapter.resource, rests))
 
     # --- on clusters ------------------------------------------------------------------------------------------------
 
@@ -175,8 +174,8 @@ class Scribe:
         body = {"apiVersion": WORKLOADS.api_version, "kind": "Workload", "metadata": fresh, "spec": spec}
         self._op(cluster, "create", WORKLOADS, body, fenced=True)
 
-    def _sync_job(self, cluster: str) -> None:
-        """Create what is not there yet; what is there tells how it goes."""
+    def _sync_job(self, cluster: str, create: bool) -> None:
+        """Create what is not there yet, if that is wanted; what is there tells how it goes."""
         scene = self._scene
         if scene.adapter is None:
             return
@@ -184,6 +183,8 @@ class Scribe:
         epoch = names.notes(scene.remotes.get(cluster) or {}).get(EPOCH, "")
         for job in scene.jobs:
             copy = there.get(job["metadata"]["name"])
+            if copy is None and not create:
+                continue
             if copy is None:
                 body = scene.adapter.copy_for_dispatch(job, scene.workload["metadata"]["name"], self._origin)
                 if epoch:

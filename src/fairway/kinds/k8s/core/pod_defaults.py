@@ -33,6 +33,7 @@ FILE_MODE = 0o644
 GRACE_SECONDS = 30
 TOKEN_SECONDS = 3600
 SCHEDULING_GATED = "SchedulingGated"
+GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
 
 _VOLUME_SOURCES = tuple(field.name for field in msgspec.structs.fields(VolumeSource))
 
@@ -86,7 +87,7 @@ def prepare_pod(new: Pod, old: Pod | None) -> None:
                 type="PodScheduled",
                 status="False",
                 reason=SCHEDULING_GATED,
-                message="Scheduling is blocked due to non-empty scheduling gates",
+                message=GATED_MESSAGE,
             )
         ]
 
