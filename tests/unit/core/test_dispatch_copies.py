@@ -57,5 +57,8 @@ def test_a_workload_is_not_finished_here_before_its_job_there_is_known_to_be() -
     bound = Local(CheckState.READY, reserved=True, cluster="c")
     end = End("Succeeded", "", 1)
     assert actions(bound, Remote(finished=end, admitted_at=1, has_job=True, job_runs=True)) == []
-    assert actions(bound, Remote(finished=end, admitted_at=1, has_job=True)) == [SyncJob("c"), Finish("c", end)]
-    assert actions(bound, Remote(finished=end, admitted_at=1)) == [SyncJob("c"), Finish("c", end)]
+    assert actions(bound, Remote(finished=end, admitted_at=1, has_job=True)) == [
+        SyncJob("c", create=False),
+        Finish("c", end),
+    ]
+    assert actions(bound, Remote(finished=end, admitted_at=1)) == [SyncJob("c", create=False), Finish("c", end)]
