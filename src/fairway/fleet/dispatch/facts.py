@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairway.api.client import Resource
-from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.adapters import Finished, Job, JobAdapter, Json, names
 from fairway.control.adapters.suspendable import dispatched
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.times import parse_time
@@ -39,6 +39,8 @@ class Dispatchable(Protocol):
 
     def at_rest(self, obj: Json) -> Json: ...
 
+    def finished(self, job: Job) -> Finished | None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class CustomKind:
@@ -58,6 +60,10 @@ class CustomKind:
 
     def at_rest(self, obj: Json) -> Json:
         return obj
+
+    def finished(self, job: Job) -> Finished | None:
+        """Nobody knows how such a job says so; it is taken to have told all by the time its workload has."""
+        return Finished("", "", True)
 
 
 @dataclass(slots=True)
@@ -163,9 +169,19 @@ def remote_of(scene: Scene, cluster: str) -> Remote:
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
         difference="other" if lifeless else _difference(workload, remote),
         has_job=bool(scene.remote_jobs.get(cluster)),
+        job_runs=_runs_there(scene, cluster),
         leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
+
+
+def _runs_there(scene: Scene, cluster: str) -> bool:
+    jobs = scene.remote_jobs.get(cluster)
+    if scene.adapter is None or not jobs:
+        return False
+    if scene.adapter.kind == "Pod":  # of a group, some may be gone already
+        return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)
+    return scene.adapter.finished(jobs) is None
 
 
 def _end(remote: Json) -> End | None:
