@@ -1,9 +1,22 @@
-"""Copies that can never be admitted any more are replaced; those that nobody asks for any more are not followed."""
+"""Copies that can never be admitted any more are replaced; those that nobody asks for any more are not followed; ends are told whole."""
 
 from __future__ import annotations
 
 from fairway.core.dispatch.decide import decide
-from fairway.core.dispatch.model import Bind, Case, CheckState, DeleteRemote, EvictRemote, Link, Local, Nominate, Remote
+from fairway.core.dispatch.model import (
+    Bind,
+    Case,
+    CheckState,
+    DeleteRemote,
+    End,
+    EvictRemote,
+    Finish,
+    Link,
+    Local,
+    Nominate,
+    Remote,
+    SyncJob,
+)
 
 WAITING = Local(CheckState.PENDING, reserved=True, nominated=("c",))
 DEAD = Remote(evicted=True, eviction_asked=True)
@@ -38,3 +51,10 @@ def test_only_a_cluster_that_is_asked_now_gets_the_workload() -> None:
 def test_what_is_evicted_here_is_ended_where_it_is_admitted_though_nobody_is_asked_any_more() -> None:
     evicted = Local(CheckState.PENDING, reserved=True, evicted=True)
     assert EvictRemote("c") in actions(evicted, Remote(admitted_at=1))
+
+
+def test_a_workload_is_finished_only_when_its_job_there_says_how_it_ended_too() -> None:
+    bound, end = Local(CheckState.READY, reserved=True, cluster="c"), End("Succeeded", "", 1)
+    sync = SyncJob("c", create=False)
+    assert actions(bound, Remote(finished=end, has_job=True, job_open=True)) == [sync]
+    assert actions(bound, Remote(finished=end, has_job=True)) == [sync, Finish("c", end)]

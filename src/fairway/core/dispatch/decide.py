@@ -71,7 +71,9 @@ def _ended(case: Case, decision: Decision) -> bool:
     end = case.remotes[name].finished
     assert end is not None
     if end.reason != OUT_OF_SYNC:
-        decision.actions += [SyncJob(name, create=False), Finish(name, end)]
+        decision.actions.append(SyncJob(name, create=False))
+        if not case.remotes[name].job_open:
+            decision.actions.append(Finish(name, end))
     elif case.local.check is CheckState.READY:
         text = f'Remote workload on worker cluster "{name}" is out of sync with its user job, resetting for re-dispatch'
         decision.actions.append(SetCheck(CheckState.RETRY, text, "Warning"))

@@ -68,6 +68,8 @@ class Remote:
     difference: Difference = ""
     """What the copy's spec no longer has in common with the workload's."""
     has_job: bool = False
+    job_open: bool = False
+    """Whether the job there does not say yet that it has ended: it and its workload are told of by different watches."""
     leaving: bool = False
     """Being deleted."""
     gate: Gate | None = None

@@ -33,6 +33,10 @@ class Dispatchable(Protocol):
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None: ...
 
+    def finished(self, job: Sequence[Json]) -> object | None:
+        """How it ended; None while it goes on, or where nobody can tell."""
+        ...
+
     def active(self, job: Sequence[Json], now: float) -> bool: ...
 
     def at_rest(self, obj: Json) -> Json: ...
@@ -50,6 +54,9 @@ class CustomKind:
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
+
+    def finished(self, job: Sequence[Json]) -> None:
+        return None
 
     def active(self, job: Sequence[Json], now: float) -> bool:
         return False
@@ -150,7 +157,7 @@ def had_attempts(workload: Json) -> bool:
 
 
 def remote_of(scene: Scene, cluster: str) -> Remote:
-    workload, remote = scene.workload, scene.remotes[cluster]
+    workload, remote, jobs = scene.workload, scene.remotes[cluster], scene.remote_jobs.get(cluster) or []
     admitted = find_condition(remote, "Admitted")
     return Remote(
         finished=_end(remote, pods=scene.adapter is not None and scene.adapter.kind == "Pod"),
@@ -158,10 +165,18 @@ def remote_of(scene: Scene, cluster: str) -> Remote:
         eviction_asked=is_true(remote, "DeactivationTarget") or (remote.get("spec") or {}).get("active") is False,
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
         difference=_difference(workload, remote),
-        has_job=bool(scene.remote_jobs.get(cluster)),
+        has_job=bool(jobs),
+        job_open=bool(jobs) and _is_open(scene.adapter, jobs),
         leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
+
+
+def _is_open(adapter: Dispatchable | None, jobs: Sequence[Json]) -> bool:
+    """Only where it can be told: a group of pods may end before all of them have, and a custom kind has words of its own."""
+    if adapter is None or isinstance(adapter, CustomKind) or (adapter.kind == "Pod" and len(jobs) > 1):
+        return False
+    return adapter.finished(jobs) is None
 
 
 def _end(remote: Json, *, pods: bool) -> End | None:
