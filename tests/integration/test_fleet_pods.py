@@ -81,7 +81,7 @@ def test_nobody_but_the_hub_writes_them_and_whoever_tries_is_told_where_the_pod_
             ada.patch(PODS, name, label, "default", media="application/merge-patch+json"),
             ada.update(PODS, {**pod, "status": {"phase": "Failed"}}, subresource="status"),
         ):
-            with pytest.raises(ApiError, match="it runs on cluster two, and what is here shows it and no more") as told:
+            with pytest.raises(ApiError, match="it is of cluster two, and what is here shows it and no more") as told:
                 await attempt
             assert told.value.code == 403
         made_up = {"metadata": {"name": "x", "namespace": "default", "labels": {"fairway.dev/cluster": "two"}}}

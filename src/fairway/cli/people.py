@@ -97,6 +97,9 @@ def ls(
     rows = [
         [job.name, job.state.value, job.queue, job.user, _pods(job), _time(job), _short(job.reason)] for job in shown
     ]
+    if any(job.cluster for job in shown):
+        headings.insert(-1, "CLUSTER")
+        rows = [[*row[:-1], job.cluster, row[-1]] for job, row in zip(shown, rows, strict=True)]
     if all_namespaces:
         headings.insert(0, "NAMESPACE")
         rows = [[job.namespace, *row] for job, row in zip(shown, rows, strict=True)]
@@ -121,6 +124,7 @@ def show(
         ("Started", _moment(job.started)),
         ("Finished", _moment(job.finished)),
         ("Exit code", "" if job.exit_code is None else str(job.exit_code)),
+        ("Cluster", job.cluster),
         ("Nodes", ", ".join(job.nodes)),
         ("Workload", job.workload),
     ]

@@ -20,6 +20,9 @@ PODS = Resource("", "v1", "pods")
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 EXPLANATIONS = Resource("fairway.dev", "v1", "explanations")
 _BULK = 500
+_NEWS_SECONDS = 2
+_NOT_YET = 400
+"""What a server answers that is asked for the output of a container that has not started."""
 
 
 class JobFailed(Exception):
@@ -218,14 +221,36 @@ class AsyncClient:
                         return
 
     async def logs(self, name: str, namespace: str = "", *, follow: bool = False) -> AsyncIterator[bytes]:
+        """The output of all its pods, one after the other. follow: of those that come, too, until the job is over."""
         namespace = namespace or self.namespace
         if self._remote is None:
             raise RuntimeError("logs need a connection to a node")
-        for pod in await self._pods(name, namespace):
-            async for chunk in self._remote.stream(
-                PODS.path(namespace, pod.meta.name, "log"), {"follow": "true" if follow else ""}
-            ):
-                yield chunk
+        read: set[str] = set()
+        while True:
+            over = not follow or (await self.view(name, namespace)).state.final
+            fresh = [pod for pod in await self._pods(name, namespace) if pod.meta.uid not in read]
+            before = len(read)
+            for pod in fresh:
+                path, parameters = PODS.path(namespace, pod.meta.name, "log"), {"follow": "true" if follow else ""}
+                try:
+                    async for chunk in self._remote.stream(path, parameters):
+                        yield chunk
+                except ApiError as error:
+                    if over or error.code != _NOT_YET:
+                        raise
+                else:
+                    read.add(pod.meta.uid)
+            if over:
+                return
+            if len(read) == before:
+                await self._news(name, namespace)
+
+    async def _news(self, name: str, namespace: str) -> None:
+        """Until something becomes of the job, or a while has passed."""
+        query = Query(namespace, fields=f"metadata.name={name}")
+        listing = await self.api.list(JOBS, query)
+        async for _event in self.api.watch(JOBS, query, revision=listing.revision, seconds=_NEWS_SECONDS):
+            return
 
     async def _pods(self, name: str, namespace: str) -> Items:
         return (await self.api.list(PODS, Query(namespace, labels=f"job-name={name}"))).items
