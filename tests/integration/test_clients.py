@@ -508,13 +508,20 @@ def test_a_kind_that_is_not_served_is_not_found(reached: Reached) -> None:
 # --- only over HTTP ----------------------------------------------------------------------------------------------
 
 
-def test_a_server_without_bulk_calls_is_written_to_one_by_one(node: Running) -> None:
-    """A real Kubernetes has none."""
+@pytest.mark.parametrize("answer", [404, 403])
+def test_a_server_without_bulk_calls_is_written_to_one_by_one(node: Running, answer: int) -> None:
+    """A real Kubernetes has none: it says 404 to those who may ask for any path, and 403 to all others."""
+    asked = []
 
     async def without_bulk(scope: Any, receive: Any, send: Any) -> None:
-        if scope["path"] == BULK_PATH:
-            scope = {**scope, "path": "/nope"}
-        await node.app(scope, receive, send)
+        if scope["path"] != BULK_PATH:
+            await node.app(scope, receive, send)
+            return
+        asked.append(scope["path"])
+        status = b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","code":%d}' % answer
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(status))]
+        await send({"type": "http.response.start", "status": answer, "headers": headers})
+        await send({"type": "http.response.body", "body": status})
 
     async def body() -> None:
         async with listening(without_bulk) as port:  # type: ignore[arg-type]
@@ -529,6 +536,8 @@ def test_a_server_without_bulk_calls_is_written_to_one_by_one(node: Running) -> 
             assert isinstance(results[0], Item)
             assert isinstance(results[1], ApiError)
             assert results[1].code == 404
+            await client.bulk([BulkItem("update", CONFIGMAPS, on.configmap("one"))])
+            assert len(asked) == 1, "it is asked once"
             await client.delete(CONFIGMAPS, "one", "remote")
             await client.close()
 

@@ -11,10 +11,14 @@ from tests.integration.fleet import ORIGIN, Fleeting, fleet
 from tests.integration.queueing import JOBS, Cluster, Json, conditions
 
 from fairway.api.client import Deletion, Resource
+from fairway.api.crds import CustomKinds
+from fairway.control.configuration import ExternalFramework
 from fairway.control.events import Recorder
 from fairway.control.jobs.controller import Jobs
 from fairway.control.jobsets.controller import JobSets
 from fairway.control.resources import PODS, WORKLOADS
+from fairway.core.dispatch.nominate import SCORED
+from fairway.fleet.dispatch.custom import DEFINITIONS
 
 JOBSETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
 GATE = {"name": "kueue.x-k8s.io/admission"}
@@ -246,3 +250,201 @@ def test_a_set_of_jobs_ends_on_the_hub_as_it_ended_on_the_cluster() -> None:
             await eventually(made, cleared)
 
     run(test, {"one": "4"})
+
+
+# --- kinds that only their users know ---------------------------------------------------------------------------------
+
+TRAINS = Resource("train.example.com", "v1", "trains")
+DISPATCHED = ExternalFramework(name="Train.v1.train.example.com")
+
+
+def definition() -> Json:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {"type": "object", "properties": {"managedBy": {"type": "string"}, "steps": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"spec": spec, "status": anything}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    names = {"plural": "trains", "singular": "train", "kind": "Train", "listKind": "TrainList"}
+    return {
+        "metadata": {"name": "trains.train.example.com"},
+        "spec": {"group": "train.example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+@asynccontextmanager
+async def with_definitions(made: Fleeting, *without: str) -> AsyncIterator[None]:
+    """The kind, known on the hub and on all clusters but some."""
+    spaces = [made.hub, *(each for name, each in made.clusters.items() if name not in without)]
+    keepers = [CustomKinds(each.space) for each in spaces]
+    for keeper in keepers:
+        keeper.start()
+    try:
+        for each in spaces:
+            await each.client.create(DEFINITIONS, definition())
+
+        async def adopted() -> bool:
+            assert made.fleet is not None
+            links = [made.fleet.links.get(name) for name in made.clusters]
+            return all(link is not None and link.connected and link.has(TRAINS) for link in links)
+
+        await eventually(made, adopted)
+        yield
+    finally:
+        for keeper in keepers:
+            await keeper.stop()
+
+
+async def train(made: Fleeting, managed_by: str = "kueue.x-k8s.io/multikueue") -> Json:
+    """The object, and the workload that its own controller would make for it."""
+    body = {
+        "apiVersion": TRAINS.api_version,
+        "kind": "Train",
+        "metadata": {"name": "t", "namespace": "default"},
+        "spec": {"managedBy": managed_by, "steps": 3},
+    }
+    obj = (await made.hub.client.create(TRAINS, body)).json()
+    owner = {
+        "apiVersion": TRAINS.api_version,
+        "kind": "Train",
+        "name": "t",
+        "uid": obj["metadata"]["uid"],
+        "controller": True,
+    }
+    container = {"name": "c", "image": "ubuntu:22.04", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    workload = {
+        "metadata": {"name": "train-t", "namespace": "default", "ownerReferences": [owner]},
+        "spec": {"queueName": "main", "podSets": [{"name": "main", "count": 1, "template": template}]},
+    }
+    await made.hub.client.create(WORKLOADS, workload)
+    await made.settle()
+    return obj
+
+
+async def says(cluster: Cluster, status: Json) -> None:
+    obj = await known(cluster, TRAINS, "t")
+    await cluster.client.update(TRAINS, {**obj, "status": status}, subresource="status")
+
+
+async def finishes(cluster: Cluster) -> None:
+    """As the kind's own controller does on the cluster where it ran."""
+    workload = await only_workload(cluster)
+    over = {
+        "type": "Finished",
+        "status": "True",
+        "reason": "Succeeded",
+        "message": "arrived",
+        "lastTransitionTime": "2025-11-13T02:13:20Z",
+    }
+    status = {**workload["status"], "conditions": [*workload["status"]["conditions"], over]}
+    await cluster.client.update(WORKLOADS, {**workload, "status": status}, subresource="status")
+
+
+def test_a_kind_that_only_the_configuration_names_is_dispatched_by_managed_by() -> None:
+    async def test(made: Fleeting) -> None:
+        async with with_definitions(made):
+            await train(made)
+            there = made.clusters["one"]
+            copy = await known(there, TRAINS, "t")
+            assert copy["spec"] == {"steps": 3}
+            assert copy["metadata"]["labels"] == {
+                "kueue.x-k8s.io/prebuilt-workload-name": "train-t",
+                "kueue.x-k8s.io/multikueue-origin": ORIGIN,
+            }
+            assert (await only_workload(made.hub))["status"]["clusterName"] == "one"
+            await says(there, {"phase": "Running", "step": 2})
+            await made.settle()
+            assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Running", "step": 2}
+            await says(there, {"phase": "Done", "step": 3})
+            await finishes(there)
+            await made.settle()
+            assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Done", "step": 3}
+            assert conditions(await only_workload(made.hub))["Finished"] == ("True", "Succeeded", "arrived")
+            assert await there.all(TRAINS) == []
+            assert await there.all(WORKLOADS) == []
+
+    run(test, {"one": "4"}, external_frameworks=[DISPATCHED])
+
+
+def test_a_custom_kind_that_is_deleted_on_the_hub_is_deleted_on_its_cluster() -> None:
+    async def test(made: Fleeting) -> None:
+        async with with_definitions(made):
+            await train(made)
+            assert await the(made.clusters["one"], TRAINS, "t") is not None
+            await made.hub.client.delete(TRAINS, "t", "default")
+
+            async def gone() -> bool:
+                there = made.clusters["one"]
+                return await there.all(TRAINS) == [] and await there.all(WORKLOADS) == []
+
+            await eventually(made, gone)
+
+    run(test, {"one": "4"}, external_frameworks=[DISPATCHED])
+
+
+def test_a_custom_kind_goes_only_to_clusters_that_know_it() -> None:
+    async def test(made: Fleeting) -> None:
+        async with with_definitions(made, "aaa"):
+            await train(made)
+            assert (await only_workload(made.hub))["status"]["clusterName"] == "bbb"
+            assert await made.clusters["aaa"].all(WORKLOADS) == []
+
+    run(test, {"aaa": "8", "bbb": "4"}, external_frameworks=[DISPATCHED])
+
+
+def test_what_is_not_managed_by_the_hub_or_not_configured_is_rejected() -> None:
+    async def test(made: Fleeting) -> None:
+        async with with_definitions(made):
+            await train(made, managed_by="me")
+            state = (await only_workload(made.hub))["status"]["admissionChecks"][0]
+            assert state["state"] == "Rejected"
+            assert 'Expecting .spec.managedBy to be "kueue.x-k8s.io/multikueue" not "me"' in state["message"]
+
+    run(test, {"one": "4"}, external_frameworks=[DISPATCHED])
+
+    async def unconfigured(made: Fleeting) -> None:
+        keeper = CustomKinds(made.hub.space)
+        keeper.start()
+        try:
+            await made.hub.client.create(DEFINITIONS, definition())
+            await train(made)
+            state = (await only_workload(made.hub))["status"]["admissionChecks"][0]
+            assert state["state"] == "Rejected"
+            assert 'No multikueue adapter found for owner kind "train.example.com/v1, Kind=Train"' in state["message"]
+        finally:
+            await keeper.stop()
+
+    run(unconfigured, {"one": "4"})
+
+
+def test_work_of_a_custom_kind_waits_for_its_definition_after_a_restart_of_the_hub() -> None:
+    async def test(made: Fleeting) -> None:
+        async with with_definitions(made):
+            await train(made)
+            await says(made.clusters["one"], {"phase": "Running"})
+            await made.settle()
+            assert made.fleet is not None
+            await made.fleet.stop()
+            made.start()
+            await made.settle()
+            await says(made.clusters["one"], {"phase": "Still running"})
+            await made.settle()
+            assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Still running"}
+            assert (await only_workload(made.hub))["status"]["admissionChecks"][0]["state"] == "Ready"
+
+    run(test, {"one": "4"}, external_frameworks=[DISPATCHED])
+
+
+def test_a_configuration_may_name_more_clusters_than_kueue_lets_it() -> None:
+    async def test(made: Fleeting) -> None:
+        for each in range(25):
+            await made.submit(f"j{each}")
+        found = [(await made.workload(f"j{each}") or {})["status"].get("clusterName") for each in range(25)]
+        assert sorted(found) == sorted(made.clusters)
+
+    run(test, {f"c{number:02}": "1" for number in range(25)}, dispatcher=SCORED)

@@ -8,6 +8,7 @@ from typing import Any
 from tests.integration.queueing import JOBS, Cluster, Json, cluster, conditions
 
 from fairway.api.client import Deletion, Resource
+from fairway.control.configuration import Configuration, Integrations
 from fairway.control.resources import WORKLOADS
 
 PODS = Resource("", "v1", "pods")
@@ -104,6 +105,28 @@ def test_pods_that_a_job_made_are_not_queued_a_second_time() -> None:
             await here.create(PODS, child)
             assert not await gated(here, "child")
             assert len(await here.all(WORKLOADS)) == 1
+
+    asyncio.run(scenario())
+
+
+def test_pods_of_a_kind_that_others_queue_are_not_queued_by_themselves() -> None:
+    async def scenario() -> None:
+        known = Integrations(external_frameworks=["Train.v1.train.example.com"])
+        async with cluster(Configuration(integrations=known)) as here:
+            await here.queue("default", "2")
+            for kind in ("Train", "Ship"):
+                child = pod(kind.lower(), queue="default")
+                owner = {
+                    "apiVersion": "train.example.com/v1",
+                    "kind": kind,
+                    "name": "t",
+                    "uid": "u",
+                    "controller": True,
+                }
+                child["metadata"]["ownerReferences"] = [owner]
+                await here.client.create(PODS, child)
+            assert not await gated(here, "train")
+            assert await gated(here, "ship")
 
     asyncio.run(scenario())
 

@@ -123,7 +123,11 @@ def test_nothing_is_written_through_a_link_of_the_bundle(tmp_path: Path) -> None
         )
 
 
-@pytest.mark.parametrize("data", [b"", b"no archive", gzip.compress(b"no archive"), archive(entry("x"))[:-20]])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"no archive", gzip.compress(b"no archive"), archive(entry("x"))[:-20]],
+    ids=["empty", "text", "compressed text", "cut off"],
+)
 def test_what_is_no_archive_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(BundleError, match="no archive"):
         bundles.unpack(data, tmp_path / "out")
@@ -172,6 +176,32 @@ def test_a_store_of_another_kind_is_named(uri: str) -> None:
 def test_the_local_script_of_a_command_is_found(tmp_path: Path, command: list[str], script: str) -> None:
     here = make(tmp_path, train_py="", train_sh="", lib__a_py="", venv__bin__python="")
     assert names(bundling.files_of(command, None, here)) == ([script] if script else [])
+
+
+def test_modules_beside_a_python_script_come_along_if_it_imports_them(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        train_py="import json\nimport helper\n\ndef late():\n    from models.large import Model\n",
+        helper_py="from models import base\nimport not_there",
+        models__init_py="",
+        models__base_py="",
+        models__large_py="from . import layers",
+        models__layers_py="",
+        models__unused_py="",
+        unused_py="",
+        data_csv="",
+    )
+    (tmp_path / "models" / "init.py").rename(tmp_path / "models" / "__init__.py")
+    inside = ["__init__.py", "base.py", "large.py", "layers.py"]
+    wanted = ["helper.py", *(f"models/{name}" for name in inside), "train.py"]
+    assert names(bundling.files_of(["python", "train.py"], None, tmp_path)) == wanted
+    below = bundling.files_of(["python", f"{tmp_path.name}/train.py"], None, tmp_path.parent)
+    assert names(below) == [f"{tmp_path.name}/{name}" for name in wanted]
+
+
+def test_a_script_that_cannot_be_read_as_python_comes_alone(tmp_path: Path) -> None:
+    make(tmp_path, train_py="import helper\nprint 'old'", helper_py="")
+    assert names(bundling.files_of(["python", "train.py"], None, tmp_path)) == ["train.py"]
 
 
 def test_absolute_paths_mean_the_machine_where_it_runs(tmp_path: Path) -> None:

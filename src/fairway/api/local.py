@@ -86,16 +86,16 @@ class LocalClient:
 
     async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
         target = self._target(resource, namespace)
-        write = self._space.objects.create(target, plain(body), self._dry if dry_run else self._options)
-        return await self._commit(write)
+        options = self._dry if dry_run else self._options
+        return await self._commit(lambda: self._space.objects.create(target, plain(body), options))
 
     async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
         target = self._target(resource, namespace, require_name(name), subresource)
-        await self._space.objects.commit(subresources.post(self._space.objects, target, plain(body), self._options))
+        await self._write(lambda: subresources.post(self._space.objects, target, plain(body), self._options))
 
     async def update(self, resource: Resource, body: Sent, *, subresource: str = "", dry_run: bool = False) -> Item:
         options = self._dry if dry_run else self._options
-        return await self._commit(self._update(resource, plain(body), subresource, options))
+        return await self._commit(lambda: self._update(resource, plain(body), subresource, options))
 
     async def patch(
         self,
@@ -111,12 +111,12 @@ class LocalClient:
     ) -> Item:
         target = self._target(resource, namespace, require_name(name), subresource)
         options = _with_force(self._dry if dry_run else self._options, force)
-        return await self._commit(patching.patch(self._space.objects, target, media, change, options))
+        return await self._commit(lambda: patching.patch(self._space.objects, target, media, change, options))
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
         target = self._target(resource, namespace, require_name(name))
         options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
-        await self._space.objects.commit(self._space.objects.delete(target, options, self._options))
+        await self._write(lambda: self._space.objects.delete(target, options, self._options))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
         given = {id(item.given): item.given for item in items if item.given}
@@ -172,9 +172,16 @@ class LocalClient:
             encode({"kind": kind.name, "apiVersion": kind.api_version(target.version.name), "metadata": metadata})
         )
 
-    async def _commit(self, write: Write) -> Item:
-        await self._space.objects.commit(write)
-        return self._written(write)
+    async def _commit(self, make: Callable[[], Write]) -> Item:
+        return self._written(await self._write(make))
+
+    async def _write(self, make: Callable[[], Write]) -> Write:
+        try:
+            write = make()
+        except ApiError:
+            await self._space.store.settled()
+            raise
+        return await self._space.objects.commit(write)
 
     def _written(self, write: Write) -> Item:
         if write.record is not None:

@@ -1,7 +1,8 @@
 """The meaning of create, update and delete for any kind, as writes that are prepared, then staged, then durable.
 
 Preparing and staging happen without a pause, so what a write was checked against is what it replaces. Several prepared writes can be
-staged as one transaction, or each on its own and awaited together (bulk).
+staged as one transaction, or each on its own and awaited together (bulk). What a write is checked against may not be durable yet: whoever
+tells a caller of a refusal waits for it first (`Store.settled`), or the object that is said to exist could be gone after a crash.
 """
 
 from __future__ import annotations
@@ -56,11 +57,14 @@ class Objects:
     async def transact(self, writes: Sequence[Write]) -> Sequence[Write]:
         """All of them or none, in one transaction."""
         ops = [write.op for write in writes if write.op is not None]
-        if ops:
+        if not ops:
+            await self.store.settled()
+        else:
             try:
                 staged = self.store.stage(ops)
                 records = iter(await staged.durable())
             except (Conflict, StoreError) as error:
+                await self.store.settled()
                 raise refusal(error, writes[0].target) from None
             for write in writes:
                 if write.op is not None:
@@ -102,6 +106,8 @@ class Objects:
                 results.append(error)
             except (Conflict, StoreError) as error:
                 results.append(refusal(error, write.target))
+        if len(staged) < len(results):
+            await self.store.settled()
         failed: dict[int, ApiError] = {}
         for index, one in staged.items():
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -32,6 +33,8 @@ BULK_PATH = "/apis/fairway.dev/v1/bulk"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
+_AT_ONCE = 8
+"""Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
 
 
@@ -79,6 +82,7 @@ class RemoteClient:
         self._transport = transport
         self._token = token
         self._manager = manager
+        self._offers_bulk = True
 
     async def close(self) -> None:
         await self._transport.close()
@@ -170,7 +174,9 @@ class RemoteClient:
         await self._call("DELETE", resource.path(namespace, require_name(name)), {}, encode(body))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
-        """In few calls where the server offers it, otherwise one by one."""
+        """In few calls where the server offers it, otherwise one by one, a few at a time."""
+        if not self._offers_bulk:
+            return await self._singly(items)
         results: BulkResults = []
         for batch, given in _batches(items):
             try:
@@ -178,14 +184,25 @@ class RemoteClient:
                     "POST", BULK_PATH, self._writing(False), encode({"items": batch, "given": given})
                 )
             except ApiError as error:
-                if error.code not in (404, 405) or results:
+                # Kubernetes says 403 of paths that it does not have to those who may not ask for any path; ours says so of single items.
+                if error.code not in (403, 404, 405) or results:
                     raise
-                return [await self._one(item) for item in items]
+                self._offers_bulk = False
+                return await self._singly(items)
             results += [
                 Item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
                 for result in _decoded(answer, _BulkResults).items
             ]
         return results
+
+    async def _singly(self, items: Sequence[BulkItem]) -> BulkResults:
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(item: BulkItem) -> Item | ApiError:
+            async with slots:
+                return await self._one(item)
+
+        return await asyncio.gather(*(one(item) for item in items))
 
     async def _one(self, item: BulkItem) -> Item | ApiError:
         try:

@@ -1,10 +1,11 @@
-"""What a job brings along: the script that its command names, or a folder; packed and put into the object store of its pool."""
+"""What a job brings along: the script that its command names with its modules, or a folder; packed and put into the object store of its pool."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from modulefinder import ModuleFinder
 from pathlib import Path
 
 from fairway.api.client import Client
@@ -45,7 +46,7 @@ def _local(word: str, here: Path) -> Path | None:
 
 
 def files_of(command: Sequence[str], folder: Path | None, here: Path) -> Files:
-    """What to pack, by the names it has there: the folder, or the script alone, or nothing."""
+    """What to pack, by the names it has there: the folder, or the script with what it imports from beside it, or nothing."""
     if folder is not None:
         if not folder.is_dir():
             raise Problem(f"--bundle {folder}: there is no such folder")
@@ -59,7 +60,25 @@ def files_of(command: Sequence[str], folder: Path | None, here: Path) -> Files:
             f"{script} is outside of this folder, so its name would mean nothing where the job runs",
             "go to its folder and name it from there; or bring the folder along: --bundle DIR",
         )
-    return _checked([(name, script.resolve())], here)
+    brought = {name: script.resolve()}
+    if script.suffix == ".py":
+        for module in _imported(script):
+            brought.setdefault(os.path.relpath(module, here), module)
+    return _checked(sorted(brought.items()), here)
+
+
+def _imported(script: Path) -> Iterator[Path]:
+    """The modules beside a Python script that it imports, and those that they import. It is read, not run."""
+    beside = os.path.normpath(script.parent)
+    finder = ModuleFinder(path=[beside])
+    try:
+        finder.run_script(str(script))
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return  # Whatever is wrong with it, its job will say it best.
+    for module in finder.modules.values():
+        file = getattr(module, "__file__", None)
+        if file is not None and os.path.normpath(file) != os.path.normpath(script):
+            yield Path(os.path.normpath(file))
 
 
 def _checked(found: Files, folder: Path) -> Files:

@@ -49,7 +49,8 @@ def run(
     """Run a command in a queue: wait for its turn, print its output, exit with its code.
 
     Starts a node if none runs. Ctrl-C asks whether to leave the job or to cancel it. A local script that the command
-    names (./train.sh, python train.py) goes with the job, wherever it runs; --bundle DIR takes a whole folder.
+    names (./train.sh, python train.py) goes with the job, wherever it runs, and so do the modules beside it that it
+    imports; --bundle DIR takes a whole folder.
     """
     files = bundling.files_of(command, bundle, Path.cwd())
     folder = DataDir.at(data)

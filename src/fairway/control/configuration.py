@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import yaml
@@ -38,6 +38,27 @@ _STRATEGIES = (
     ["LessThanOrEqualToFinalShare", "LessThanInitialShare"],
 )
 Json = dict[str, Any]
+
+
+class KindName(NamedTuple):
+    """A kind that only the configuration knows."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}"
+
+
+def kind_name(text: str) -> KindName:
+    """From `Kind.version.group`. Raises ValueError."""
+    kind, _, rest = text.partition(".")
+    version, _, group = rest.partition(".")
+    if not (kind and version and group):
+        raise ValueError(f"{text!r} is not of the form Kind.version.group, as in RayJob.v1.ray.io")
+    return KindName(group, version, kind)
 
 
 class ConfigurationError(ValueError):
@@ -101,13 +122,18 @@ class IncrementalDispatcher(_Section):
     step_size: int = 3
 
 
+class ExternalFramework(_Section):
+    name: str
+    """Kind.version.group"""
+
+
 class MultiKueue(_Section):
     gc_interval: str = "1m"
     origin: str = "multikueue"
     worker_lost_timeout: str = "15m"
     dispatcher_name: str = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
     incremental_dispatcher_config: IncrementalDispatcher | None = None
-    external_frameworks: list[Json] = []
+    external_frameworks: list[ExternalFramework] = []
     cluster_profile: Json | None = None
 
 
@@ -198,6 +224,16 @@ class Configuration(_Section):
                 ],
             }
         )
+
+    def external_kinds(self) -> list[KindName]:
+        """Kinds of jobs that others queue: what they own is no job of its own."""
+        return [kind_name(each) for each in self.integrations.external_frameworks]
+
+    def dispatched_kinds(self) -> list[KindName]:
+        """Kinds that nothing here knows, and that a hub hands to clusters by their spec.managedBy."""
+        if not self.gate("MultiKueueAdaptersForCustomJobs"):
+            return []
+        return [kind_name(each.name) for each in self.multi_kueue.external_frameworks]
 
     @property
     def observable(self) -> bool:
@@ -317,6 +353,9 @@ def _problems(config: Configuration) -> Iterable[str]:
     stepping = config.multi_kueue.incremental_dispatcher_config
     if stepping is not None and stepping.step_size < 1:
         yield "multiKueue.incrementalDispatcherConfig.stepSize: must be at least 1"
+    yield from _kind_names("integrations.externalFrameworks", config.integrations.external_frameworks)
+    dispatched = [each.name for each in config.multi_kueue.external_frameworks]
+    yield from _kind_names("multiKueue.externalFrameworks", dispatched)
     for path, read in (
         ("managedJobsNamespaceSelector", config.managed_namespaces),
         ("metrics.localQueueMetrics.localQueueSelector", config.measured_local_queues),
@@ -325,6 +364,18 @@ def _problems(config: Configuration) -> Iterable[str]:
             read()
         except (KeyError, TypeError, AttributeError) as error:
             yield f"{path}: not a label selector ({error})"
+
+
+def _kind_names(path: str, names: Iterable[str]) -> Iterable[str]:
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield f"{path}[{index}]: {name!r} is there twice"
+        seen.add(name)
+        try:
+            kind_name(name)
+        except ValueError as error:
+            yield f"{path}[{index}]: {error}"
 
 
 def _durations(config: Configuration) -> Iterable[str]:

@@ -85,6 +85,19 @@ class RunStatus:
         return self.state in (RunState.EXITED, RunState.FAILED, RunState.LOST)
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A look at how a run does: a command beside it, or a request to a port, or only a connection."""
+
+    argv: tuple[str, ...] = ()
+    """With the run's variables, in its folder."""
+    host: str = ""
+    port: int = 0
+    path: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    secure: bool = False
+
+
 class Engine(Protocol):
     async def start(self, run: RunSpec) -> None:
         """Returns when the engine will remember the id. Repeating it is harmless, at any time, after any crash."""
@@ -104,6 +117,10 @@ class Engine(Protocol):
 
     def logs(self, run_id: str, *, follow: bool = False, tail_lines: int | None = None) -> AsyncIterator[bytes]:
         """Output in pieces as it was written, stdout and stderr together. Ends at the end of the run, or of what there is."""
+        ...
+
+    async def check(self, run_id: str, check: Check, seconds: float) -> str:
+        """Empty if all is well; otherwise what is not, also if there is no answer in time."""
         ...
 
     async def forget(self, run_id: str) -> None:

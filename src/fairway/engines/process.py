@@ -22,11 +22,12 @@ from typing import Self
 
 import msgspec
 
-from fairway.engines import logs, procs, runs
+from fairway.engines import checks, logs, procs, runs
 from fairway.engines.cgroups import Cgroups, detect
-from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.engine import Check, RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
+from fairway.engines.shim import MARK
 from fairway.engines.zygotes import Zygotes, reachable
 from fairway.runtime.batches import Batches
 from fairway.runtime.disk import ThreadDisk
@@ -188,6 +189,16 @@ class ProcessEngine:
             ended=lambda: run.status.final,
             end=run.end,
         )
+
+    async def check(self, run_id: str, check: Check, seconds: float) -> str:
+        self._known(run_id)
+        folder = self._folders.path(run_id)
+        spec = await self._disk.run(lambda: self._folders.spec(run_id)) if check.argv else None
+        env = {MARK: str(folder)}
+        if spec is not None and isinstance(given := spec.get("env"), dict):
+            env = {**given, **env}
+        cwd = str((spec or {}).get("cwd") or folder / "work")
+        return await checks.look(check, env, cwd, seconds)
 
     async def forget(self, run_id: str) -> None:
         checked_id(run_id)

@@ -18,6 +18,7 @@ from fairway.control.times import parse_duration
 from fairway.core.model import SECOND, Time
 from fairway.fleet.clusters.keeper import Clusters
 from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
+from fairway.fleet.dispatch.custom import CustomKinds
 from fairway.fleet.dispatch.dispatcher import PATIENCE, Dispatcher
 from fairway.fleet.lease import LeaseKeeper, Leases, Terms
 from fairway.fleet.link.links import Connect, Links
@@ -115,6 +116,7 @@ class Fleet:
             self.pods,
             patience,
         )
+        self.custom = CustomKinds(client(MANAGER), config.dispatched_kinds(), ids.uniform, self.dispatcher)
         self._task: asyncio.Task[None] | None = None
 
     def _pods_changed(self, job: str) -> None:
@@ -160,6 +162,7 @@ class Fleet:
     async def _start(self) -> None:
         await self._queueing.known.wait()
         await self.mirror.start((CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS))
+        await self.custom.start()
         await self.pods.start()
         self.links.start()
         self.clusters.start()
@@ -170,6 +173,7 @@ class Fleet:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.dispatcher.stop()
+        await self.custom.stop()
         await self.pods.stop()
         await self.clusters.stop()
         await self.links.stop()

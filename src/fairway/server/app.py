@@ -172,6 +172,8 @@ class App:
             await self._resource(served, request, resource, verb)
         except ApiError as error:
             code = error.code
+            if request.method not in ("GET", "HEAD"):
+                await served.space.store.settled()
             raise
         except asyncio.CancelledError:
             if not self._deadlines.ended(task):

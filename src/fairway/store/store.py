@@ -229,6 +229,13 @@ class Store:
     async def commit(self, ops: Sequence[Op]) -> list[Record]:
         return await self.stage(ops).durable()
 
+    async def settled(self) -> None:
+        """Until all that is staged now is durable, or dropped: what rests on it may be told to others from then on."""
+        last = self._pending or self._committing
+        if last is not None:
+            with contextlib.suppress(StoreError):
+                await last.outcome.wait()
+
     def _expected(self, ops: Sequence[Op]) -> list[Record | None]:
         """What each operation changes, if it is what the operation expects."""
         before: list[Record | None] = []

@@ -24,7 +24,8 @@ resources:
   transformations:
   - {input: nvidia.com/mig-1g.5gb, strategy: Replace, outputs: {example.com/memory: 5Gi}}
 objectRetentionPolicies: {workloads: {afterFinished: 24h}}
-integrations: {frameworks: [batch/job, pod]}
+integrations: {frameworks: [batch/job, pod], externalFrameworks: [Train.v1.train.example.com]}
+multiKueue: {externalFrameworks: [{name: Ship.v2alpha1.ships.io}]}
 featureGates: {PartialAdmission: false}
 """
 
@@ -39,6 +40,8 @@ def test_the_file_of_a_real_kueue_is_understood() -> None:
     assert not settings.partial_admission
     assert settings.usage_decay is not None
     assert settings.usage_decay.resource_weights == {"cpu": 2.0}
+    assert config.external_kinds() == [("train.example.com", "v1", "Train")]
+    assert config.dispatched_kinds() == [("ships.io", "v2alpha1", "Ship")]
     assert config.pods_ready_timeout == 600 * SECOND
     assert config.recovery_timeout == 600 * SECOND
     assert config.retention("after_finished") == 86400 * SECOND
@@ -59,6 +62,11 @@ def test_by_default_the_systems_own_namespaces_are_not_managed() -> None:
     assert not selector.matches({"kubernetes.io/metadata.name": "kube-system"})
 
 
+def test_without_its_gate_no_unknown_kind_is_dispatched() -> None:
+    text = "multiKueue: {externalFrameworks: [{name: A.v1.b}]}\nfeatureGates: {MultiKueueAdaptersForCustomJobs: false}"
+    assert load(text).dispatched_kinds() == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -70,6 +78,14 @@ def test_by_default_the_systems_own_namespaces_are_not_managed() -> None:
         ("apiVersion: v1", "apiVersion: 'v1' is not one of"),
         ("[1, 2]", "must be an object of kind Configuration, not a list"),
         ("a: [", "is not YAML"),
+        (
+            "multiKueue: {externalFrameworks: [{name: RayJob}]}",
+            "multiKueue.externalFrameworks[0]: 'RayJob' is not of the form Kind.version.group",
+        ),
+        (
+            "integrations: {externalFrameworks: [A.v1.b, A.v1.b]}",
+            "integrations.externalFrameworks[1]: 'A.v1.b' is there twice",
+        ),
         (
             "resources: {transformations: [{input: a}, {input: a}]}",
             "resources.transformations[1].input: 'a' is there twice",

@@ -1,9 +1,9 @@
-"""Copies that can never be admitted any more are replaced."""
+"""Copies that can never be admitted any more are replaced; those that nobody asks for any more are not followed."""
 
 from __future__ import annotations
 
 from fairway.core.dispatch.decide import decide
-from fairway.core.dispatch.model import Case, CheckState, DeleteRemote, Link, Local, Nominate, Remote
+from fairway.core.dispatch.model import Bind, Case, CheckState, DeleteRemote, EvictRemote, Link, Local, Nominate, Remote
 
 WAITING = Local(CheckState.PENDING, reserved=True, nominated=("c",))
 DEAD = Remote(evicted=True, eviction_asked=True)
@@ -26,3 +26,15 @@ def test_a_copy_that_the_workload_is_bound_to_is_not_deleted_under_it() -> None:
     assert DeleteRemote("c") not in actions(bound, DEAD)
     evicted = Local(CheckState.PENDING, reserved=True, evicted=True)
     assert DeleteRemote("c") not in actions(evicted, DEAD)
+
+
+def test_only_a_cluster_that_is_asked_now_gets_the_workload() -> None:
+    admitted = Remote(admitted_at=1)
+    assert Bind("c") in actions(WAITING, admitted)
+    elsewhere = Local(CheckState.PENDING, reserved=True, nominated=("d",))
+    assert actions(elsewhere, admitted) == [Nominate()]
+
+
+def test_what_is_evicted_here_is_ended_where_it_is_admitted_though_nobody_is_asked_any_more() -> None:
+    evicted = Local(CheckState.PENDING, reserved=True, evicted=True)
+    assert EvictRemote("c") in actions(evicted, Remote(admitted_at=1))

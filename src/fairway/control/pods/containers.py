@@ -44,6 +44,22 @@ class Problem:
     """When to look again whether it has gone away."""
 
 
+@dataclass(slots=True)
+class Health:
+    """How a run does, as far as it was asked."""
+
+    started: bool = False
+    ready: bool = False
+    failed: str = ""
+    """Why it is to be ended."""
+    grace_seconds: float | None = None
+    """What it gets to end then, if its probe says so."""
+
+
+FINE = Health(started=True, ready=True)
+"""A run that nobody asks."""
+
+
 def stamp(seconds: float) -> str:
     return _stamp(int(seconds))
 
@@ -133,8 +149,15 @@ def fresh(name: str, image: str, waiting: str) -> Status:
     }
 
 
-def read(container: Json, known: Status | None, runs: Mapping[str, RunStatus], waiting: str, now: float) -> Progress:
-    """A container's progress, with what the engine says applied to its status."""
+def read(
+    container: Json,
+    known: Status | None,
+    runs: Mapping[str, RunStatus],
+    waiting: str,
+    now: float,
+    health: Mapping[str, Health],
+) -> Progress:
+    """A container's progress, with what the engine and its probes say applied to its status."""
     status = fresh(container["name"], container.get("image", ""), waiting) if known is None else _copy(known)
     status.setdefault("state", {"waiting": {"reason": waiting}})
     progress = Progress(container["name"], container.get("image", ""), status)
@@ -143,7 +166,7 @@ def read(container: Json, known: Status | None, runs: Mapping[str, RunStatus], w
         # It ran, and the engine has no trace of it: it must not be started under the same name.
         progress.run = RunStatus(progress.run_id, RunState.LOST, started_at=_since(status), finished_at=now)
     if progress.meant and progress.run is not None:
-        _observe(progress, progress.run)
+        _observe(progress, progress.run, health.get(progress.run_id, FINE))
     return progress
 
 
@@ -155,9 +178,10 @@ def _copy(status: Json) -> Status:
     return {**status, "state": dict(status.get("state") or {}), "lastState": dict(status.get("lastState") or {})}
 
 
-def _observe(progress: Progress, run: RunStatus) -> None:
+def _observe(progress: Progress, run: RunStatus, health: Health) -> None:
     if run.state is RunState.RUNNING:
-        progress.status.update(state={"running": {"startedAt": stamp(run.started_at)}}, ready=True, started=True)
+        state = {"running": {"startedAt": stamp(run.started_at)}}
+        progress.status.update(state=state, ready=health.ready, started=health.started)
     elif run.final:
         end(progress, _terminated(run, progress.status["containerID"]))
 

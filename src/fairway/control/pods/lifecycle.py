@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairway.control.pods import conditions, containers
-from fairway.control.pods.containers import Problem, Progress, seconds, stamp
+from fairway.control.pods.containers import Health, Problem, Progress, seconds, stamp
 from fairway.engines.engine import RunStatus
 
 Json = Mapping[str, Any]
@@ -75,6 +75,8 @@ class Facts:
     problems: Mapping[str, Problem] = field(default_factory=dict)
     """By container: why it cannot be started now."""
     streaks: Mapping[str, int] = field(default_factory=dict)
+    health: Mapping[str, Health] = field(default_factory=dict)
+    """Of runs that are asked how they do; a run that is not asked does fine."""
 
 
 def decide(pod: Json, facts: Facts) -> Plan:
@@ -113,8 +115,11 @@ class _Decision:
 
     def _read(self, specs: Any, known: Any, waiting: str) -> list[Progress]:
         statuses = {status["name"]: status for status in known or ()}
-        runs, now = self._facts.runs, self._now
-        return [containers.read(spec, statuses.get(spec["name"]), runs, waiting, now) for spec in specs]
+        facts = self._facts
+        return [
+            containers.read(spec, statuses.get(spec["name"]), facts.runs, waiting, facts.now, facts.health)
+            for spec in specs
+        ]
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
@@ -192,6 +197,7 @@ class _Decision:
                 if one.live:
                     self._stop(one, grace)
             return
+        self._end_the_unwell()
         if self._initialise():
             for one in self._mains:
                 if one.ended is None or self._again(one):
@@ -199,6 +205,15 @@ class _Decision:
                 waiting = one.status["state"].get("waiting")
                 if waiting is not None and waiting.get("reason") == containers.INITIALIZING:
                     waiting["reason"] = containers.CREATING
+
+    def _end_the_unwell(self) -> None:
+        """What a probe or a hook gave up on. Its end is an end like any other: the restart policy says what then."""
+        for one in (*self._inits, *self._mains):
+            health = self._facts.health.get(one.run_id)
+            if health is not None and health.failed and one.live:
+                grace = health.grace_seconds
+                default = float(self._spec.get("terminationGracePeriodSeconds", GRACE_SECONDS))
+                self._stop(one, default if grace is None else grace)
 
     def _initialise(self) -> bool:
         """One init container after the other; whether all have done their part. Those after the first that has not, wait."""
@@ -208,7 +223,7 @@ class _Decision:
             if one.name in self._sidecars:
                 if complete or one.run_id:
                     self._keep_up(one)
-                complete = complete and (one.running or begun)
+                complete = complete and ((one.running and one.status["started"]) or begun)
             elif complete and one.code != 0 and not begun:
                 if one.ended is None or self._policy != "Never":
                     self._keep_up(one)

@@ -22,6 +22,7 @@ from fairway.control.pods.devices import GPU, VARIABLE, Devices, shown, wanted
 from fairway.control.pods.environment import Unprepared
 from fairway.control.pods.lifecycle import Facts, Plan, Start, Stop, decide, rejected
 from fairway.control.pods.preparing import Preparer
+from fairway.control.pods.probes import Probes
 from fairway.control.pods.requests import pod_requests
 from fairway.core.quantity import MILLI, NANO, parse
 from fairway.engines.engine import Engine, RunSpec, RunState, RunStatus
@@ -31,6 +32,8 @@ log = logging.getLogger("fairway.control")
 PODS = Resource("", "v1", "pods")
 KUBELET = "kubelet"
 RETRY_SECONDS = 1.0
+LAST_GRACE_SECONDS = 2.0
+"""What is left to a container whose hook took all of its grace."""
 AT_ONCE = 64
 """Pods dealt with at the same time."""
 
@@ -80,6 +83,7 @@ class Runner:
         query = Query(fields=f"spec.nodeName={node}")
         self._reflector = Reflector(client, PODS, self, query, sleep=sleep, uniform=uniform)
         self._ready = False
+        self._probes = Probes(engine, recorder, clock, sleep, self._mark, KUBELET)
         self._devices = Devices(parse(preparer.allocatable.get(GPU, "0")).units)
 
     def start(self) -> None:
@@ -89,6 +93,7 @@ class Runner:
         for pod in self._pods.values():
             if pod.timer is not None:
                 pod.timer.cancel()
+        await self._probes.stop()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -144,6 +149,8 @@ class Runner:
         if known is not None and known.final:
             return
         pod.runs[run.id] = run
+        if run.final:
+            self._probes.drop(run.id)
         if run.state is not RunState.STARTING:
             self._mark(pod_uid(run))
 
@@ -206,12 +213,12 @@ class Runner:
         obj = pod.item.json()
         if self._is_uninvited(obj) and await self._turn_away(pod, obj):
             return
-        plan = decide(obj, self._facts(pod))
+        plan = decide(obj, self._facts(obj, pod))
         specs: dict[str, RunSpec] = {}
         if plan.starts:
             specs, problems = await self._prepare(obj, plan.starts)
             if problems:
-                plan = decide(obj, self._facts(pod, problems))
+                plan = decide(obj, self._facts(obj, pod, problems))
             self._show_devices(uid, plan)
         pod.streaks = plan.streaks
         if plan.status != obj.get("status"):
@@ -255,21 +262,20 @@ class Runner:
         self._recorder.note(obj, "Warning", status["reason"], status["message"], KUBELET)
         return True
 
-    def _facts(self, pod: _Pod, problems: dict[str, containers.Problem] | None = None) -> Facts:
-        return Facts(pod.runs, self._clock.now, self._address, problems or {}, pod.streaks)
+    def _facts(self, obj: dict[str, Any], pod: _Pod, problems: dict[str, containers.Problem] | None = None) -> Facts:
+        health = self._probes.health(obj, pod.runs)
+        return Facts(pod.runs, self._clock.now, self._address, problems or {}, pod.streaks, health)
 
     async def _prepare(
         self, obj: dict[str, Any], starts: list[Start]
     ) -> tuple[dict[str, RunSpec], dict[str, containers.Problem]]:
         specs: dict[str, RunSpec] = {}
         problems: dict[str, containers.Problem] = {}
-        everyone = {
-            one["name"]: one for one in (*(obj["spec"].get("initContainers") or ()), *obj["spec"]["containers"])
-        }
+        named = everyone(obj)
         for start in starts:
             try:
-                spec = await self._preparer.prepare(obj, everyone[start.container], start.run_id)
-                specs[start.run_id] = self._with_devices(obj["metadata"]["uid"], everyone[start.container], spec)
+                spec = await self._preparer.prepare(obj, named[start.container], start.run_id)
+                specs[start.run_id] = self._with_devices(obj["metadata"]["uid"], named[start.container], spec)
             except Unprepared as error:
                 problems[start.container] = error.problem
         return specs, problems
@@ -329,10 +335,24 @@ class Runner:
         if told is not None and told <= until + 1:
             return
         pod.stops[stop.run_id] = until
-        await self._engine.stop(stop.run_id, stop.grace_seconds)
         named = containers.parts(stop.run_id)
+        container = everyone(obj).get(named[1], {}) if named is not None else {}
         if told is None and named is not None:
             self._recorder.note(obj, "Normal", "Killing", f"Stopping container {named[1]}", KUBELET)
+        if told is None and container.get("lifecycle"):
+            self._spawn(self._stop_in_good_order(obj, container, stop, until))
+        else:
+            await self._engine.stop(stop.run_id, stop.grace_seconds)
+
+    async def _stop_in_good_order(
+        self, obj: dict[str, Any], container: dict[str, Any], stop: Stop, until: float
+    ) -> None:
+        """Its hook first, which uses up some of its grace. Nothing remembers the hook: after a crash it runs again."""
+        try:
+            await self._probes.before_stop(obj, container, stop.run_id, stop.grace_seconds)
+        finally:
+            left = max(min(stop.grace_seconds, LAST_GRACE_SECONDS), until - self._clock.now)
+            await self._engine.stop(stop.run_id, left)
 
     async def _refresh(self, uid: str, pod: _Pod) -> None:
         """Somebody else wrote to the pod: look at what it is now."""
@@ -361,6 +381,7 @@ class Runner:
         del self._pods[uid]
         self._devices.release(uid)
         for run in pod.runs.values():
+            self._probes.drop(run.id)
             await self._end_orphan(run)
         self._preparer.folders.remove(uid)
 
@@ -381,6 +402,12 @@ class Runner:
         for uid in self._preparer.folders.known():
             if uid not in self._pods:
                 self._preparer.folders.remove(uid)
+
+
+def everyone(pod: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The containers of a pod by name."""
+    spec = pod["spec"]
+    return {one["name"]: one for one in (*(spec.get("initContainers") or ()), *spec["containers"])}
 
 
 def pod_uid(run: RunStatus) -> str:

@@ -18,6 +18,7 @@ class Managed:
         self._namespaces = config.managed_namespaces()
         self._labels_of = labels_of
         self._kinds = {(adapter.resource.group, adapter.kind) for adapter in adapters}
+        self._kinds |= {(each.group, each.kind) for each in config.external_kinds()}
 
     def maybe(self, value: bytes) -> bool:
         """A cheap look at an object's bytes: False is certain."""

@@ -17,6 +17,7 @@ from fairway.core.dispatch.model import (
     EvictRemote,
     Finish,
     ForgetRun,
+    Local,
     Nominate,
     OpenGate,
     Remote,
@@ -108,7 +109,7 @@ def _run(case: Case, decision: Decision, now: Time) -> None:
         elif remotes[name].difference == "other" or _is_dead(case, remotes[name]):
             decision.actions.append(DeleteRemote(name))
             del remotes[name]
-    admitting = _admitting(local.cluster, remotes)
+    admitting = _admitting(local, remotes)
     if admitting:
         _follow(case, remotes, admitting, decision)
         return
@@ -132,11 +133,16 @@ def _is_dead(case: Case, remote: Remote) -> bool:
     return waiting and remote.evicted and remote.eviction_asked
 
 
-def _admitting(bound: str, remotes: dict[str, Remote]) -> str:
-    if bound and bound in remotes:
-        return bound if remotes[bound].admitted_at is not None else ""
+def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
+    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent before, and
+    arrived or came back late, is to go."""
+    if local.cluster:
+        remote = remotes.get(local.cluster)
+        return local.cluster if remote is not None and remote.admitted_at is not None else ""
     found = [(remote.admitted_at, name) for name, remote in remotes.items() if remote.admitted_at is not None]
-    return min(found)[1] if found and not bound else ""
+    if local.check is CheckState.PENDING and not local.evicted:
+        found = [each for each in found if each[1] in local.nominated]
+    return min(found, default=(0, ""))[1]
 
 
 def _follow(case: Case, remotes: dict[str, Remote], name: str, decision: Decision) -> None:

@@ -238,7 +238,7 @@ class Clusters:
         naps = [_LONGEST_NAP]
         if self._used:
             now = self._clock.monotonic
-            naps.append(min(max(self._looked.get(name, now) + LOOK_SECONDS - now, 0.0) for name in self._used))
+            naps.append(min(max(self._look_at(name) - now, 0.0) for name in self._used))
         if self._checking.postponed:
             naps.append(_RETRY_SECONDS)
         return min(naps)
@@ -264,10 +264,14 @@ class Clusters:
         now = self._clock.monotonic
         for name in already:
             self._used.pop(name, None)
-        due = [name for name in self._used if now - self._looked.get(name, float("-inf")) >= LOOK_SECONDS]
+        due = [name for name in self._used if self._look_at(name) <= now]
         for name in due:
             del self._used[name]
         return due
+
+    def _look_at(self, name: str) -> float:
+        """When a cluster is due of which only the usage changed. One sum for all: another one, rounded otherwise, would never be due."""
+        return self._looked.get(name, float("-inf")) + LOOK_SECONDS
 
     def _now(self) -> Time:
         return int(self._clock.now * SECOND)

@@ -131,9 +131,15 @@ class Dispatcher:
         return int(self._clock.now * SECOND)
 
     def adopt(self, kind: CustomKind, table: Table) -> None:
-        """Dispatch a kind that has no adapter, too."""
-        self.known.adopt(kind)
+        """Dispatch a kind that has no adapter, too. table: its objects here."""
+        self.known.adopt(kind, table)
+        self._links.add(kind.resource)
         table.on_change(self._on_job)
+        for name in self._links.names():
+            link = self._links.get(name)
+            if link is not None:
+                link.table(kind.resource).on_change(partial(self._on_remote_job, name, kind.resource))
+        self._touch_all()
 
     def bound_to(self, cluster: str) -> list[Json]:
         """Workloads that run there, as far as the hub knows."""
@@ -372,6 +378,8 @@ class Dispatcher:
             return self._orphans(key, now)
         if any(box.busy(key) for box in self._boxes.values()):
             return Outcome()  # the answer makes us look again
+        if self.known.awaits(scene):
+            return Outcome()
         if not scene.jobs and scene.adapter is not None and not scene.workload["metadata"].get("deletionTimestamp"):
             return Outcome()  # the job is not known yet, or has just gone: its workload follows
         case = self._case(key, scene, now)

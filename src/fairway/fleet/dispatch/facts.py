@@ -116,7 +116,8 @@ def refusal_of(workload: Json, adapter: Dispatchable | None, jobs: Sequence[Json
         return ""
     managed_by = str((jobs[0].get("spec") or {}).get("managedBy") or "")
     if managed_by != MULTIKUEUE:
-        why = f'Expecting spec.managedBy to be "{MULTIKUEUE}" not "{managed_by}"'
+        path = ".spec.managedBy" if isinstance(adapter, CustomKind) else "spec.managedBy"
+        why = f'Expecting {path} to be "{MULTIKUEUE}" not "{managed_by}"'
         return f"The owner is not managed by Kueue: {why}"
     return ""
 

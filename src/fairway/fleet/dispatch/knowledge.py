@@ -27,6 +27,9 @@ class Knowledge:
         self.kinds: dict[tuple[str, str], Dispatchable] = {
             (adapter.resource.api_version, adapter.kind): adapter for adapter in adapters
         }
+        self.awaited: set[tuple[str, str]] = set()
+        """apiVersion and kind of what will be dispatched as soon as it is known here."""
+        self._tables: dict[Resource, Table] = {}
         self._controllers: dict[str, str] = {}
         hub[CHECKS].on_change(lambda key, _before, _after: self._on_check(key))
 
@@ -47,14 +50,20 @@ class Knowledge:
     def controllers(self) -> Mapping[str, str]:
         return self._controllers
 
-    def adopt(self, kind: CustomKind) -> None:
+    def adopt(self, kind: CustomKind, table: Table) -> None:
         self.kinds[kind.resource.api_version, kind.kind] = kind
+        self._tables[kind.resource] = table
+
+    def awaits(self, scene: Scene) -> bool:
+        """Whether what a workload belongs to is of a kind that is not known here yet."""
+        owners = owners_of(scene.workload)
+        return scene.adapter is None and bool(owners) and owners[0][:2] in self.awaited
 
     def table(self, resource: Resource) -> Table | None:
         for mirror in (self.hub, self.fleet):
             if resource in mirror:
                 return mirror[resource]
-        return None
+        return self._tables.get(resource)
 
     def config_of(self, check: str) -> str:
         """The MultiKueueConfig that a check names, or nothing."""

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from fairway.api import selectors
-from fairway.api.client import Item
+from fairway.api.client import Item, Resource
 from fairway.api.selectors import SelectorError
 from fairway.control.adapters import Json, names
 from fairway.control.conditions import is_true
@@ -218,9 +218,15 @@ class Nominator:
                 why = f"is in pool {pools.pool_of(cluster)}, and the workload's queue is in pool {pool}"
             if not why and text:
                 why = _mismatch(text, name, cluster)
+            if not why and scene.adapter is not None and self._lacks(name, scene.adapter.resource):
+                why = f"knows no {scene.adapter.resource.plural} ({scene.adapter.resource.api_version})"
             if why:
                 found[name] = why
         return found
+
+    def _lacks(self, cluster: str, resource: Resource) -> bool:
+        link = self._known.links.get(cluster)
+        return link is not None and link.connected and link.lacks(resource)
 
     def _pool_of(self, workload: Json) -> str:
         name = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")

@@ -78,6 +78,8 @@ class Link:
         self.trouble: Trouble | None = Trouble("ClientConnectionFailed", "connecting")
         self.attempts = 0
         self.next_attempt: Time | None = None
+        self._ours = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={origin}")
+        self._lacking: set[Resource] = set()
         self._waiting: set[str] = set()
         self._troubles: dict[str, ApiError] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -88,18 +90,30 @@ class Link:
     def has(self, resource: Resource) -> bool:
         return resource in self.tables
 
+    def lacks(self, resource: Resource) -> bool:
+        """Whether the cluster has said that it knows no such kind."""
+        return resource in self._lacking
+
+    def add(self, kind: Resource) -> None:
+        """One more kind of job to watch."""
+        self._kinds = (*self._kinds, kind)
+        self.tables[kind] = Table(kind)
+        if self.client is not None:
+            self._waiting.add(_source(kind))
+            self._watch(self.client, kind, self._ours, matters=True)
+
     # --- open and close ---------------------------------------------------------------------------------------------
 
     def open(self, client: Client, guard: Guard | None) -> None:
         """Watch through this client. The tables forget what an earlier one said when the new one has listed."""
         self.client, self.guard = client, guard
         self._troubles.clear()
-        needed = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={self._origin}")
-        self._waiting = {WORKLOADS.plural, *(kind.plural for kind in self._kinds)}
+        self._lacking.clear()
+        self._waiting = {_source(kind) for kind in (WORKLOADS, *self._kinds)}
         for resource in (WORKLOADS, *self._kinds):
-            self._watch(client, resource, needed, matters=True)
+            self._watch(client, resource, self._ours, matters=True)
         if PODS not in self._kinds:
-            self._watch(client, PODS, needed, matters=False)
+            self._watch(client, PODS, self._ours, matters=False)
         for resource in _EXTRA:
             self._watch(client, resource, EVERYWHERE, matters=False)
         if guard is not None:
@@ -130,7 +144,10 @@ class Link:
 
         def told(trouble: ApiError | None) -> None:
             if matters:
-                self._report(resource.plural, trouble)
+                self._lacking.discard(resource)
+                if trouble is not None and trouble.code == 404:
+                    self._lacking.add(resource)
+                self._report(_source(resource), trouble)
 
         reflector = Reflector(
             client,
@@ -148,7 +165,7 @@ class Link:
             await reflector.synced.wait()
             handler.listed()
             if matters:
-                self._report(resource.plural, None)
+                self._report(_source(resource), None)
 
         self._spawn(reflector.run(), f"link-{self.name}-{resource.plural}")
         self._spawn(synced(), f"link-{self.name}-{resource.plural}-synced")
@@ -157,7 +174,7 @@ class Link:
 
     def _report(self, source: str, trouble: ApiError | None) -> None:
         """One of the things that must be true is, or is not any more."""
-        if trouble is None or (trouble.code == 404 and source not in (WORKLOADS.plural, "lease")):
+        if trouble is None or (trouble.code == 404 and source not in (_source(WORKLOADS), "lease")):
             # A cluster that has no such kind has none of our jobs of that kind either.
             self._waiting.discard(source)
             self._troubles.pop(source, None)
@@ -189,6 +206,10 @@ class Link:
         """While it is out of reach: from when on nothing of ours runs there. window: for clusters that know no leases."""
         guarded = self.guard.safe_at(self._now()) if self.guard is not None else None
         return guarded if guarded is not None else self.lost_since + window
+
+
+def _source(resource: Resource) -> str:
+    return f"{resource.plural}.{resource.group}"
 
 
 class _Fresh:

@@ -73,6 +73,12 @@ class Links:
     def names(self) -> list[str]:
         return sorted(self._links)
 
+    def add(self, kind: Resource) -> None:
+        """One more kind of job to be seen on every cluster."""
+        self._kinds = (*self._kinds, kind)
+        for link in self._links.values():
+            link.add(kind)
+
     def on_change(self, listener: Callable[[str], None]) -> None:
         self._listeners.append(listener)
 

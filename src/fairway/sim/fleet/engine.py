@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextvars import copy_context
 
-from fairway.engines.engine import RunSpec, RunState, RunStatus
+from fairway.engines.engine import Check, RunSpec, RunState, RunStatus
 from fairway.engines.lease import Lease
 from fairway.runtime.virtual import VirtualLoop
 from fairway.sim.chance import Chance
@@ -99,6 +99,9 @@ class SimEngine:
         if run_id not in self._known:
             raise KeyError(run_id)
         yield f"output of {run_id}\n".encode()
+
+    async def check(self, _run_id: str, _check: Check, _seconds: float) -> str:
+        return ""
 
     async def forget(self, run_id: str) -> None:
         known = self._known.get(run_id)
