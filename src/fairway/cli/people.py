@@ -146,13 +146,18 @@ def why(
     if output is Output.JSON:
         show_json(found)
         return
-    say(f"{job.name} is {job.state.value}" + (f": {job.reason}" if job.reason else ""))
+    clusters = found.get("clusters") or ()
+    reason = "reserved on the hub" if clusters and job.state is State.CHECKING else job.reason
+    say(f"{job.name} is {job.state.value}" + (f": {reason}" if reason else ""))
     for blocker in found.get("blockers") or ():
         say(f"  - {blocker['text']}")
         for holder in blocker.get("holders") or ():
             say(f"      {holder['key'] or 'others'} in queue {holder['queue']} holds {holder['amount']}")
+    for cluster in (each for each in clusters if each["state"] != "has-it"):
+        say(f"  - {cluster['name']} {cluster['text']}" + (f" ({cluster['detail']})" if cluster.get("detail") else ""))
     for index, change in enumerate((found.get("changes") or ())[:3]):
-        say(f"{'It would be admitted ' if index == 0 else 'or '}{change['text']}")
+        then = "The hub would reserve it " if clusters else "It would be admitted "
+        say(f"{then if index == 0 else 'or '}{change['text']}")
 
 
 def logs(

@@ -20,6 +20,7 @@ from fairway.fleet.clusters.keeper import Clusters
 from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
 from fairway.fleet.dispatch.custom import CustomKinds
 from fairway.fleet.dispatch.dispatcher import PATIENCE, Dispatcher
+from fairway.fleet.explaining import FleetExplanations
 from fairway.fleet.lease import LeaseKeeper, Leases, Terms
 from fairway.fleet.link.links import Connect, Links
 from fairway.fleet.pods.keeper import PodKeeper, Writer
@@ -117,6 +118,7 @@ class Fleet:
             patience,
         )
         self.custom = CustomKinds(client(MANAGER), config.dispatched_kinds(), ids.uniform, self.dispatcher)
+        self.explanations = FleetExplanations(queueing.explain, self.dispatcher, self.links, config.request_rules())
         self._task: asyncio.Task[None] | None = None
 
     def _pods_changed(self, job: str) -> None:

@@ -280,6 +280,11 @@ class Dispatcher:
                 return str(cluster)
         return ""
 
+    def safe_at(self, cluster: str) -> Time:
+        """From when on nothing of ours runs on a cluster that is out of reach."""
+        link = self._links.get(cluster)
+        return link.safe_at(self._window(cluster)) if link is not None else self._safe_without(cluster)
+
     # --- the loop ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from fairway.api.errors import ApiError, bad_request
 from fairway.api.logs import LogOptions, stamped, tail
 from fairway.control.adapters import Json
-from fairway.control.times import parse_time
+from fairway.control.times import parse_time, time_of_day
 from fairway.core.model import SECOND
-from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
 from fairway.fleet.pods.mirrored import cluster_of
 from fairway.fleet.pods.saving import CUT, Streams, streams
@@ -72,7 +70,7 @@ class PodLogs:
             why = f"cluster {cluster}, which is no longer part of the fleet"
         else:
             trouble = f" ({link.trouble.message})" if link.trouble is not None else ""
-            why = f"cluster {cluster}, which cannot be reached since {since(link)}{trouble}"
+            why = f"cluster {cluster}, which cannot be reached since {time_of_day(link.lost_since)}{trouble}"
         return ApiError(503, "ServiceUnavailable", f"the output of pod {pod} is on {why}; try again when it is back")
 
     def again(self, cluster: str) -> Streams | None:
@@ -173,8 +171,3 @@ def _ended(pod: Mapping[str, Any], container: str) -> float:
         if one["name"] == container and terminated and terminated.get("finishedAt"):
             return parse_time(terminated["finishedAt"]) / SECOND
     return 0.0
-
-
-def since(link: Link) -> str:
-    """When a link was lost, as people say it: the time of day."""
-    return datetime.fromtimestamp(link.lost_since / SECOND, UTC).strftime("%H:%M:%S UTC")
