@@ -189,7 +189,9 @@ def test_a_set_of_jobs_runs_on_the_cluster_and_counts_as_running_until_its_last_
 
             await eventually(made, lambda: pods(2))
             assert (await known(made.hub, JOBSETS, "s"))["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
-            assert await made.hub.all(PODS) == []
+            seen = [each["metadata"] for each in await made.hub.all(PODS)]
+            owners = [(each["labels"]["fairway.dev/cluster"], each["ownerReferences"][0]["kind"]) for each in seen]
+            assert owners == [("one", "JobSet")] * 2, "what is seen of them on the hub is the cluster's"
             assert await made.hub.all(JOBS) == []
             for each in await there.all(PODS):
                 await there.client.post(PODS, each["metadata"]["name"], "binding", BINDING, "default")
