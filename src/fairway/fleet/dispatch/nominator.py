@@ -16,6 +16,7 @@ from fairway.core.dispatch import nominate
 from fairway.core.dispatch.ledger import Ledger, Offer, Requests
 from fairway.core.dispatch.model import Case, CheckState, Decision, SetCheck
 from fairway.core.dispatch.nominate import Candidate, Nomination
+from fairway.core.labels import Taint, tolerations, untolerated
 from fairway.core.model import Time
 from fairway.fleet.clusters import pools
 from fairway.fleet.dispatch import offers
@@ -220,6 +221,8 @@ class Nominator:
             why = closed(cluster)
             if pools.pool_of(cluster) != pool:
                 why = f"is in pool {pools.pool_of(cluster)}, and the workload's queue is in pool {pool}"
+            if not why:
+                why = _repelled(cluster, scene.workload)
             if not why and text:
                 why = _mismatch(text, name, cluster)
             if not why and scene.adapter is not None and self._lacks(name, scene.adapter.resource):
@@ -262,6 +265,17 @@ def closed(cluster: Json | None) -> str:
     status = cluster.get("status") or {}
     if status.get("drift"):
         return f"does not match its pool: {'; '.join(status['drift'])}"
+    return ""
+
+
+def _repelled(cluster: Json | None, workload: Json) -> str:
+    """By a taint of the cluster's that the pods do not tolerate."""
+    given = ((cluster or {}).get("spec") or {}).get("taints") or ()
+    taints = tuple(Taint(each["key"], each.get("effect", "NoSchedule"), each.get("value", "")) for each in given)
+    for pod_set in workload["spec"].get("podSets") or () if taints else ():
+        taint = untolerated(taints, tolerations((pod_set.get("template") or {}).get("spec") or {}))
+        if taint is not None:
+            return f"has the taint {taint.key}={taint.value}, which pod set {pod_set['name']} does not tolerate"
     return ""
 
 
