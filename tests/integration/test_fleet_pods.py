@@ -284,6 +284,31 @@ def test_a_pod_that_is_on_no_cluster_yet_has_written_nothing() -> None:
     run(test)
 
 
+def test_a_job_that_says_how_long_it_stays_after_its_end_goes_then_with_all_that_was_kept_of_it() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a", cpu="2", ttlSecondsAfterFinished=60)
+        await made.play()
+        pod = (await start_pod(made, "two", "a"))["metadata"]
+        await made.move(100)
+        assert await made.job("a") is not None, "it is not over"
+        await end_pod(made, "two", pod["name"], output=b"bye\n")
+        await made.complete("a", "two")
+        await until(lambda: gone(made))
+        await made.move(59)
+        assert await read(made, pod["name"]) == b"bye\n"
+        await made.move(1)
+
+        async def nothing_left() -> bool:
+            return await made.job("a") is None and await pods_here(made) == []
+
+        await until(nothing_left)
+        assert made.fleet is not None
+        await made.settle()
+        assert not made.fleet.pods.saver.kept(pod["uid"])
+
+    run(test)
+
+
 def test_a_pod_that_its_cluster_deletes_while_the_job_runs_is_not_seen_any_more() -> None:
     async def test(made: Fleeting) -> None:
         name = await running(made)
