@@ -166,7 +166,10 @@ def test_a_copy_whose_job_somebody_took_away_is_no_end_of_the_work() -> None:
         await made.settle()
         workload = await only_workload(made.hub)
         assert "Finished" not in conditions(workload)
-        assert (workload["status"]["clusterName"], workload["status"]["admissionChecks"][0]["state"]) == ("one", "Ready")
+        assert (workload["status"]["clusterName"], workload["status"]["admissionChecks"][0]["state"]) == (
+            "one",
+            "Ready",
+        )
         assert (await only_workload(there))["metadata"]["uid"] != remote["metadata"]["uid"], "another copy"
         assert (await known(made.hub, PODS, "p"))["status"]["phase"] == "Pending"
 
