@@ -24,6 +24,7 @@ from fairway.fleet.resources import NODES, PODS
 
 log = logging.getLogger("fairway.fleet")
 PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
+_NO_KUEUE = f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
 _EXTRA = (LOCAL_QUEUES, CLUSTER_QUEUES, NODES)
 
 
@@ -182,8 +183,10 @@ class Link:
             self._troubles[source] = trouble
             self.attempts += 1
         if self._troubles:
-            first = next(iter(self._troubles.values()))
-            self._set(False, Trouble("ClientConnectionFailed", first.message))
+            where, first = next(iter(self._troubles.items()))
+            self._set(
+                False, Trouble("ClientConnectionFailed", _NO_KUEUE if _is_missing(where, first) else first.message)
+            )
         elif not self._waiting:
             self._set(True, None)
 
@@ -206,6 +209,10 @@ class Link:
         """While it is out of reach: from when on nothing of ours runs there. window: for clusters that know no leases."""
         guarded = self.guard.safe_at(self._now()) if self.guard is not None else None
         return guarded if guarded is not None else self.lost_since + window
+
+
+def _is_missing(source: str, trouble: ApiError) -> bool:
+    return trouble.code == 404 and source == _source(WORKLOADS)
 
 
 def _source(resource: Resource) -> str:
