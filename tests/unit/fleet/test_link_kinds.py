@@ -17,36 +17,51 @@ def link(*kinds: Resource) -> Link:
     return made
 
 
+def refusal(code: int) -> ApiError:
+    return ApiError(code, "", "no")
+
+
 def test_a_kubernetes_without_kueue_is_no_cluster_and_says_what_is_missing() -> None:
     made = link(JOBS)
-    made._report("jobs.batch", None)
-    made._report("workloads.kueue.x-k8s.io", ApiError(404, "NotFound", "404 page not found"))
+    made._told(JOBS, None)
+    made._told(WORKLOADS, refusal(404))
     assert not made.connected
     assert made.trouble is not None
-    assert (
-        made.trouble.message
-        == f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
-    )
+    text = f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
+    assert made.trouble.message == text
 
 
 def test_a_kind_of_jobs_that_it_does_not_know_is_no_trouble() -> None:
     made = link(JOBS)
-    made._report("workloads.kueue.x-k8s.io", None)
-    made._report("jobs.batch", ApiError(404, "NotFound", "404 page not found"))
+    made._told(WORKLOADS, None)
+    made._told(JOBS, refusal(404))
     assert made.connected
+    assert made.lacks(JOBS)
+    made._told(JOBS, None)
+    assert not made.lacks(JOBS)
 
 
 def test_a_kind_of_jobs_that_it_may_not_see_is() -> None:
     made = link(JOBS)
-    made._report("workloads.kueue.x-k8s.io", None)
-    made._report("jobs.batch", ApiError(403, "Forbidden", "jobs.batch is forbidden"))
+    made._told(WORKLOADS, None)
+    made._told(JOBS, refusal(403))
     assert not made.connected
+
+
+def test_a_custom_kind_need_not_be_offered() -> None:
+    """Kubernetes says 403, and not 404, of a kind that it does not have to those who may not see it."""
+    made = link()
+    made.add(OTHER_JOBS)
+    made._told(WORKLOADS, None)
+    made._told(OTHER_JOBS, refusal(403))
+    assert made.connected
+    assert made.lacks(OTHER_JOBS)
 
 
 def test_kinds_of_the_same_name_are_told_apart() -> None:
     made = link(JOBS, OTHER_JOBS)
-    made._report("workloads.kueue.x-k8s.io", None)
-    made._report("jobs.batch", None)
+    made._told(WORKLOADS, None)
+    made._told(JOBS, None)
     assert not made.connected, "the other jobs are not known yet"
-    made._report("jobs.example.com", None)
+    made._told(OTHER_JOBS, None)
     assert made.connected

@@ -80,6 +80,7 @@ class Link:
         self.attempts = 0
         self.next_attempt: Time | None = None
         self._ours = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={origin}")
+        self._custom: set[Resource] = set()
         self._lacking: set[Resource] = set()
         self._waiting: set[str] = set()
         self._troubles: dict[str, ApiError] = {}
@@ -92,12 +93,13 @@ class Link:
         return resource in self.tables
 
     def lacks(self, resource: Resource) -> bool:
-        """Whether the cluster has said that it knows no such kind."""
+        """Whether the cluster has said that it does not offer such a kind."""
         return resource in self._lacking
 
     def add(self, kind: Resource) -> None:
-        """One more kind of job to watch."""
+        """One more kind of job to watch, a custom one: a cluster need not offer it."""
         self._kinds = (*self._kinds, kind)
+        self._custom.add(kind)
         self.tables[kind] = Table(kind)
         if self.client is not None:
             self._waiting.add(_source(kind))
@@ -145,10 +147,7 @@ class Link:
 
         def told(trouble: ApiError | None) -> None:
             if matters:
-                self._lacking.discard(resource)
-                if trouble is not None and trouble.code == 404:
-                    self._lacking.add(resource)
-                self._report(_source(resource), trouble)
+                self._told(resource, trouble)
 
         reflector = Reflector(
             client,
@@ -173,10 +172,18 @@ class Link:
 
     # --- state ------------------------------------------------------------------------------------------------------
 
+    def _told(self, resource: Resource, trouble: ApiError | None) -> None:
+        """A cluster that has no such kind has none of our jobs of that kind either, nor has one that lets nobody see a custom kind."""
+        lacking = (404, 403) if resource in self._custom else (404,)
+        self._lacking.discard(resource)
+        if trouble is not None and trouble.code in lacking and resource != WORKLOADS:
+            self._lacking.add(resource)
+            trouble = None
+        self._report(_source(resource), trouble)
+
     def _report(self, source: str, trouble: ApiError | None) -> None:
         """One of the things that must be true is, or is not any more."""
-        if trouble is None or (trouble.code == 404 and source not in (_source(WORKLOADS), "lease")):
-            # A cluster that has no such kind has none of our jobs of that kind either.
+        if trouble is None:
             self._waiting.discard(source)
             self._troubles.pop(source, None)
         else:
