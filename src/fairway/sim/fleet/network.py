@@ -293,8 +293,16 @@ class SimTransport:
         self._closed = False
 
     async def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, stream: bool = False
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        stream: bool = False,
+        patience: float | None = None,
     ) -> SimReply:
+        """Silence is broken by the network's own faults here, never by patience."""
         if self._closed:
             raise TransportError(f"the connection to {self._target} was closed by this side")
         loop = asyncio.get_running_loop()
