@@ -35,6 +35,10 @@ class Dispatchable(Protocol):
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None: ...
 
+    def finished(self, job: Sequence[Json]) -> object | None:
+        """How it ended; None while it goes on, or where nobody can tell."""
+        ...
+
     def active(self, job: Sequence[Json], now: float) -> bool: ...
 
     def at_rest(self, obj: Json) -> Json: ...
@@ -54,6 +58,9 @@ class CustomKind:
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
+
+    def finished(self, job: Sequence[Json]) -> None:
+        return None
 
     def active(self, job: Sequence[Json], now: float) -> bool:
         return False
@@ -158,7 +165,7 @@ def had_attempts(workload: Json) -> bool:
 
 
 def remote_of(scene: Scene, cluster: str) -> Remote:
-    workload, remote = scene.workload, scene.remotes[cluster]
+    workload, remote, jobs = scene.workload, scene.remotes[cluster], scene.remote_jobs.get(cluster) or []
     admitted = find_condition(remote, "Admitted")
     end = _end(remote)
     lifeless = end is not None and _is_no_end(scene, remote, end)
@@ -168,20 +175,20 @@ def remote_of(scene: Scene, cluster: str) -> Remote:
         eviction_asked=is_true(remote, "DeactivationTarget") or (remote.get("spec") or {}).get("active") is False,
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
         difference="other" if lifeless else _difference(workload, remote),
-        has_job=bool(scene.remote_jobs.get(cluster)),
-        job_runs=_runs_there(scene, cluster),
+        has_job=bool(jobs),
+        job_runs=bool(jobs) and _runs_there(scene.adapter, jobs),
         leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
 
 
-def _runs_there(scene: Scene, cluster: str) -> bool:
-    jobs = scene.remote_jobs.get(cluster)
-    if scene.adapter is None or not jobs:
+def _runs_there(adapter: Dispatchable | None, jobs: Sequence[Json]) -> bool:
+    """Only where it can be told: a custom kind has words of its own."""
+    if adapter is None or isinstance(adapter, CustomKind):
         return False
-    if scene.adapter.kind == "Pod":  # of a group, some may be gone already
+    if adapter.kind == "Pod":  # of a group, some may be gone already
         return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)
-    return scene.adapter.finished(jobs) is None
+    return adapter.finished(jobs) is None
 
 
 def _end(remote: Json) -> End | None:
