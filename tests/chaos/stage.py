@@ -125,10 +125,10 @@ class Stage:
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
-    async def submit(self, seconds: float = -1, *options: str, on: str = "") -> str:
+    async def submit(self, seconds: float = -1, *options: str, on: str = "", name: str = "") -> str:
         """A job that runs for so long, or until `let_end`; on a certain cluster, if one is named. Not one failure is allowed to it."""
         self._count += 1
-        name = f"job-{self._count}"
+        name = name or f"job-{self._count}"
         command = [sys.executable, "-I", "-S", str(PAYLOAD), str(self.folder), name, str(seconds), *options]
         container = {
             "name": "c",
