@@ -45,7 +45,7 @@ def set_condition(
             old["lastTransitionTime"] = at
             changed = True
     for field, value in (("status", status), ("reason", reason), ("message", message)):
-        if old.get(field, "") != value:
+        if old.get(field) != value:
             old[field] = value
             changed = True
     if generation and old.get("observedGeneration", 0) != generation:

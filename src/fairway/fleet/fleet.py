@@ -157,7 +157,13 @@ class Fleet:
 
     def start(self) -> None:
         self.recorder.start()
-        self._task = asyncio.get_running_loop().create_task(self._start(), name="fleet")
+        self._task = asyncio.get_running_loop().create_task(self._begin(), name="fleet")
+
+    async def _begin(self) -> None:
+        try:
+            await self._start()
+        except Exception:
+            log.exception("the fleet cannot begin: nothing is dispatched until the node is started again")
 
     async def _start(self) -> None:
         await self._queueing.known.wait()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import getpass
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from fairway.api.client import BulkItem, Client, Item, Query, Resource
 from fairway.api.errors import ApiError
 from fairway.sdk.connect import connect
-from fairway.sdk.request import JobRequest, job_object
+from fairway.sdk.request import JobOptions, JobRequest, job_object
 from fairway.sdk.view import JobView, State, view
 
 JOBS = Resource("batch", "v1", "jobs")
@@ -57,6 +58,10 @@ class AsyncJob:
         async for chunk in self._client.logs(self.name, self.namespace, follow=follow):
             yield chunk
 
+    async def output(self) -> str:
+        """All that it printed so far."""
+        return b"".join([chunk async for chunk in self.logs()]).decode(errors="replace")
+
     async def cancel(self) -> None:
         await self._client.cancel(self.name, self.namespace)
 
@@ -93,12 +98,14 @@ class AsyncClient:
 
     # --- submit ---------------------------------------------------------------------------------------------------
 
-    async def submit(self, command: str | Sequence[str] | JobRequest, **options: Any) -> AsyncJob:
+    async def submit(self, command: str | Sequence[str] | JobRequest, **options: Unpack[JobOptions]) -> AsyncJob:
         """Put a job into a queue. options: the fields of JobRequest (cpu, memory, gpus, queue, name, env …)."""
         item = await self.api.create(JOBS, job_object(self._request(command, options)))
         return AsyncJob(self, item.meta.name, item.meta.namespace)
 
-    async def map(self, commands: Iterable[str | Sequence[str] | JobRequest], **options: Any) -> list[AsyncJob]:
+    async def map(
+        self, commands: Iterable[str | Sequence[str] | JobRequest], **options: Unpack[JobOptions]
+    ) -> list[AsyncJob]:
         """One job per command, submitted together. Raises the first refusal; those before it are submitted."""
         requests = [self._request(command, options) for command in commands]
         jobs: list[AsyncJob] = []
@@ -110,10 +117,11 @@ class AsyncClient:
                 jobs.append(AsyncJob(self, result.meta.name, result.meta.namespace))
         return jobs
 
-    def _request(self, command: str | Sequence[str] | JobRequest, options: Mapping[str, Any]) -> JobRequest:
+    def _request(self, command: str | Sequence[str] | JobRequest, options: JobOptions) -> JobRequest:
         if isinstance(command, JobRequest):
-            return command
-        return JobRequest(command, **{"namespace": self.namespace, "user": current_user(), **options})
+            return replace(command, **options) if options else command
+        given: JobOptions = {"namespace": self.namespace, "user": current_user(), **options}
+        return JobRequest(command, **given)
 
     def job(self, name: str, namespace: str = "") -> AsyncJob:
         """A job by its name, whoever submitted it."""

@@ -1,4 +1,4 @@
-"""Copies that can never be admitted any more are replaced; those that nobody asks for any more are not followed."""
+"""Copies that can never be admitted any more are replaced; those that nobody asks for any more are not followed; ends are told whole."""
 
 from __future__ import annotations
 

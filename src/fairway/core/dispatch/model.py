@@ -71,7 +71,7 @@ class Remote:
     """What the copy's spec no longer has in common with the workload's."""
     has_job: bool = False
     job_runs: bool = False
-    """Whether the job there, as far as it is known here, has not ended: what a cluster says of jobs may come later than what it says of workloads."""
+    """Whether the job there does not say yet that it has ended: it and its workload are told of by different watches."""
     leaving: bool = False
     """Being deleted."""
     gate: Gate | None = None

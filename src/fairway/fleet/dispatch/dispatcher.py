@@ -32,7 +32,7 @@ from fairway.fleet.dispatch.facts import CustomKind, Scene
 from fairway.fleet.dispatch.knowledge import Knowledge
 from fairway.fleet.dispatch.nominator import Nominator
 from fairway.fleet.dispatch.outbox import Outbox
-from fairway.fleet.dispatch.writes import Op, Outcome, Scribe
+from fairway.fleet.dispatch.writes import COMPONENT, EVENT, Op, Outcome, Scribe
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
@@ -103,6 +103,7 @@ class Dispatcher:
         self._gates = config.feature_gates.get("MultiKueueOrchestratedPreemption", False)
         self.known = Knowledge(hub, fleet, links, adapters)
         self.nominator = Nominator(config, self.known)
+        self._record = record
         self._applier = Applier(client, hub, record)
         self._boxes: dict[str, Outbox] = {}
         self._leaving: dict[str, dict[str, str]] = {}
@@ -308,7 +309,7 @@ class Dispatcher:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set():
+                elif not self._wake.is_set() and not any(box.rests for box in self._boxes.values()):
                     self.idle.set()
             except Exception as error:
                 if isinstance(error, ApiError):
@@ -526,7 +527,14 @@ class Dispatcher:
             log.warning("cluster %s refuses %s of %s: %s", cluster, op.verb, key, error.message)
         if not unknown:
             self.refusals[key, cluster] = error.message
+            self._tell_of_refusal(cluster, key, op, error)
         self._again_later(key, cluster)
+
+    def _tell_of_refusal(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
+        """It is bound to the cluster and cannot start there: somebody has to know."""
+        workload = self.known.hub[WORKLOADS].get(key)
+        if workload is not None and op.verb == "create" and op.resource != WORKLOADS:
+            self._record(Note(workload, "Warning", EVENT, f'"{cluster}" does not take it: {error.message}', COMPONENT))
 
     def _again_later(self, key: str, cluster: str) -> None:
         """cluster: nothing for the hub itself."""

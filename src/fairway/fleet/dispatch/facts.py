@@ -18,6 +18,8 @@ from fairway.fleet.resources import LOCAL_UID
 
 OWNER_GVK = "kueue.x-k8s.io/job-owner-gvk"
 OWNER_NAME = "kueue.x-k8s.io/job-owner-name"
+OWNER_NOT_FOUND = "OwnerNotFound"
+"""How Kueue finishes a workload whose job is gone."""
 
 
 class Dispatchable(Protocol):
@@ -32,6 +34,10 @@ class Dispatchable(Protocol):
     def copy_for_dispatch(self, obj: Json, workload: str, origin: str) -> Json: ...
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None: ...
+
+    def finished(self, job: Sequence[Json]) -> object | None:
+        """How it ended; None while it goes on, or where nobody can tell."""
+        ...
 
     def active(self, job: Sequence[Json], now: float) -> bool: ...
 
@@ -52,6 +58,9 @@ class CustomKind:
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
+
+    def finished(self, job: Sequence[Json]) -> None:
+        return None
 
     def active(self, job: Sequence[Json], now: float) -> bool:
         return False
@@ -156,38 +165,46 @@ def had_attempts(workload: Json) -> bool:
 
 
 def remote_of(scene: Scene, cluster: str) -> Remote:
-    workload, remote = scene.workload, scene.remotes[cluster]
+    workload, remote, jobs = scene.workload, scene.remotes[cluster], scene.remote_jobs.get(cluster) or []
     admitted = find_condition(remote, "Admitted")
+    end = _end(remote)
+    lifeless = end is not None and _is_no_end(scene, remote, end)
     return Remote(
-        finished=_end(remote, pods=scene.adapter is not None and scene.adapter.kind == "Pod"),
+        finished=None if lifeless else end,
         evicted=is_true(remote, "Evicted"),
         eviction_asked=is_true(remote, "DeactivationTarget") or (remote.get("spec") or {}).get("active") is False,
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
-        difference=_difference(workload, remote),
-        has_job=bool(scene.remote_jobs.get(cluster)),
-        job_runs=_runs_there(scene, cluster),
+        difference="other" if lifeless else _difference(workload, remote),
+        has_job=bool(jobs),
+        job_runs=bool(jobs) and _runs_there(scene.adapter, jobs),
         leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
 
 
-def _runs_there(scene: Scene, cluster: str) -> bool:
-    jobs = scene.remote_jobs.get(cluster)
-    if scene.adapter is None or not jobs:
+def _runs_there(adapter: Dispatchable | None, jobs: Sequence[Json]) -> bool:
+    """Only where it can be told: a custom kind has words of its own."""
+    if adapter is None or isinstance(adapter, CustomKind):
         return False
-    if scene.adapter.kind == "Pod":  # of a group, some may be gone already
+    if adapter.kind == "Pod":  # of a group, some may be gone already
         return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)
-    return scene.adapter.finished(jobs) is None
+    return adapter.finished(jobs) is None
 
 
-def _end(remote: Json, *, pods: bool) -> End | None:
+def _end(remote: Json) -> End | None:
     finished = find_condition(remote, "Finished")
     if finished is None or finished.get("status") != "True":
         return None
-    reason = finished.get("reason", "")
-    if pods and reason == "Failed" and is_true(remote, "Evicted"):
-        return None  # pods cannot be suspended: whoever evicts them ends them, and those here wait to run again
-    return End(reason, finished.get("message", ""), _since(finished))
+    return End(finished.get("reason", ""), finished.get("message", ""), _since(finished))
+
+
+def _is_no_end(scene: Scene, remote: Json, end: End) -> bool:
+    """Whether a copy is over and the work is not: somebody took the job away from it, or it was evicted and is a pod, which cannot be
+    suspended and was ended for it."""
+    if end.reason == OWNER_NOT_FOUND:
+        return True
+    pods = scene.adapter is not None and scene.adapter.kind == "Pod"
+    return pods and end.reason == "Failed" and is_true(remote, "Evicted")
 
 
 def _since(condition: Json) -> Time:

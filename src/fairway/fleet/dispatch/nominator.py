@@ -77,13 +77,19 @@ class Nominator:
         queue, cells = has or had or ("", {})
         if has is not None:
             self._unpromise(key, cluster)
-            self.ledger.promise(cluster, queue, key, cells)
-            self._settling.setdefault((cluster, queue), deque()).append((revision, key))
+            name = key
         else:
             self.ledger.settle(cluster, queue, key)
-            name = f"-{key}"
-            self.ledger.promise(cluster, queue, name, {each: -amount for each, amount in cells.items()})
-            self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+            name, cells = f"-{key}", {each: -amount for each, amount in cells.items()}
+        if self._queue_revision(cluster, queue) > revision:
+            return  # the queue's own watch was quicker: what it says has this in it
+        self.ledger.promise(cluster, queue, name, cells)
+        self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+
+    def _queue_revision(self, cluster: str, queue: str) -> int:
+        link = self._known.links.get(cluster)
+        item = link.table(CLUSTER_QUEUES).item(f"/{queue}") if link is not None else None
+        return _revision(item) if item is not None else 0
 
     def settled(self, key: str) -> None:
         """Nothing is asked for any more: it has a cluster, or no quota here."""
