@@ -58,6 +58,20 @@ def test_a_job_runs_on_the_cluster_that_admits_it_first_and_finishes_on_the_hub(
     run(test, {"one": "1", "two": "4"})
 
 
+def test_a_job_that_asks_for_nothing_is_dispatched_like_any_other() -> None:
+    async def test(made: Fleeting) -> None:
+        body = bodies("a")[0]
+        del body["spec"]["template"]["spec"]["containers"][0]["resources"]
+        await made.hub.client.create(JOBS, body)
+        await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["clusterName"] == "one"
+        assert await made.job("a", "one") is not None
+
+    run(test, {"one": "1"}, dispatcher=SCORED)
+
+
 def test_more_jobs_than_one_cluster_takes_are_spread_over_all() -> None:
     async def test(made: Fleeting) -> None:
         for name in "abcdef":

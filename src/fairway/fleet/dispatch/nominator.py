@@ -208,8 +208,12 @@ class Nominator:
         every = {key: obj for key in queues if (obj := queues.get(key)) is not None}
         return name, offers.offer_of(queue, offers.in_cohort(queue, every))
 
-    def requests(self, scene: Scene) -> Requests:
-        return offers.requests_of(scene.workload)
+    def shortcoming(self, key: str, cluster: str, scene: Scene, requests: Requests) -> str:
+        """What keeps a cluster from taking the workload now, for people; empty if nothing does."""
+        local_queue = f"{scene.workload['metadata'].get('namespace', '')}/{scene.workload['spec'].get('queueName', '')}"
+        candidate = self.candidate(cluster, local_queue)
+        promised = self.ledger.promised_to_others(cluster, candidate.queue, key)
+        return nominate.shortcoming(candidate, requests, promised)
 
     # --- who may be asked -------------------------------------------------------------------------------------------
 
@@ -238,8 +242,8 @@ class Nominator:
         return link is not None and link.connected and link.lacks(resource)
 
     def _pool_of(self, workload: Json) -> str:
-        name = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
         queues = self._known.table(CLUSTER_QUEUES)
+        name = self._known.queue_of(workload)
         return pools.marked_pool((queues.get(f"/{name}") if queues is not None else None) or {})
 
     def _give_back(self, scene: Scene, scribe: Scribe, why: str) -> None:
