@@ -190,24 +190,16 @@ class Stage:
             raise AssertionError(f"waited in vain until {what}; {trouble}\n{await self._story()}") from None
 
     async def _story(self) -> str:
-        """All there is to see, for whoever has to find out."""
+        """What is not over yet, everywhere, for whoever has to find out."""
         lines = [" ".join(map(str, entry)) for entry in self.diary()[-20:]]
         for node in (self.hub, *self.clusters.values()):
+            lines += [f"{node.name}: {line}" for line in (node.folder / "node.log").read_text().splitlines()[-10:]]
             for resource in (JOBS, WORKLOADS, PODS):
                 with contextlib.suppress(ApiError, TimeoutError):
                     async with asyncio.timeout(5):
-                        for item in (await node.client.list(resource)).items:
-                            obj = item.json()
-                            metadata = {
-                                key: obj["metadata"].get(key)
-                                for key in ("deletionTimestamp", "finalizers", "annotations")
-                            }
-                            metadata = {key: value for key, value in metadata.items() if value}
-                            shown = json.dumps(
-                                {"metadata": metadata, "active": obj["spec"].get("active"), "status": obj.get("status")}
-                            )
-                            lines.append(f"{node.name} {resource.plural} {obj['metadata']['name']} {shown}")
-            lines += [f"{node.name}: {line}" for line in (node.folder / "node.log").read_text().splitlines()[-15:]]
+                        found = [item.json() for item in (await node.client.list(resource)).items]
+                        left = [each for each in found if not (is_true(each, "Complete") or is_true(each, "Finished"))]
+                        lines += [f"{node.name} {resource.plural} {json.dumps(each)}" for each in left[:3]]
         return "\n".join(lines)
 
     # --- points of a job's life -------------------------------------------------------------------------------------
