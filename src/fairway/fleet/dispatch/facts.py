@@ -35,10 +35,6 @@ class Dispatchable(Protocol):
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None: ...
 
-    def finished(self, job: Sequence[Json]) -> object | None:
-        """How it ended; None while it goes on, or where nobody can tell."""
-        ...
-
     def active(self, job: Sequence[Json], now: float) -> bool: ...
 
     def at_rest(self, obj: Json) -> Json: ...
@@ -58,9 +54,6 @@ class CustomKind:
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         return {**local, "status": remote.get("status") or {}}
-
-    def finished(self, job: Sequence[Json]) -> None:
-        return None
 
     def active(self, job: Sequence[Json], now: float) -> bool:
         return False
