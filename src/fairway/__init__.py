@@ -1,19 +1,20 @@
 """Fairway: a batch queue for a fleet of clusters. docs/architecture.md explains the rooms.
 
-`fairway.Client` and `fairway.AsyncClient` are the way in for Python programs; they are loaded when they are first used.
+`fairway.Client` and `fairway.AsyncClient` are the way in for Python programs. They, and what they take, give and raise, are loaded when they are
+first used.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairway.sdk import AsyncClient, Client
+    from fairway.sdk import AsyncClient, Client, JobFailed, JobRequest, JobView, RequestError
 
 __version__ = "0.1.0"
-__all__ = ["AsyncClient", "Client", "__version__"]
+__all__ = ["AsyncClient", "Client", "JobFailed", "JobRequest", "JobView", "RequestError", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("AsyncClient", "Client"):
+    if name in __all__:
         from fairway import sdk
 
         return getattr(sdk, name)

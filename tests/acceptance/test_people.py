@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -27,8 +29,9 @@ def command(node: Node, *arguments: str, code: int | None = 0) -> subprocess.Com
     return done
 
 
-def shown(node: Node, *arguments: str) -> object:
-    return json.loads(command(node, *arguments, "-o", "json").stdout)
+def shown(node: Node, *arguments: str) -> Any:
+    options = ("-o", "json") if "-o" not in arguments else ()
+    return json.loads(command(node, *arguments, *options).stdout)
 
 
 def test_run_prints_the_output_and_ends_with_the_exit_code_of_the_command(shared_node: Node) -> None:
@@ -70,6 +73,38 @@ def test_a_held_job_waits_until_it_is_released(shared_node: Node) -> None:
     command(shared_node, "cancel", "patient")
 
 
+def test_every_command_about_jobs_speaks_to_programs_too(shared_node: Node) -> None:
+    done = command(shared_node, "run", "--name", "said", "-o", "json", "--", "sh", "-c", "echo said; exit 4", code=4)
+    assert (json.loads(done.stdout)["state"], json.loads(done.stdout)["exit_code"]) == ("failed", 4)
+    assert "said\n" in done.stderr
+    lines = [json.loads(line) for line in command(shared_node, "logs", "said", "-o", "json").stdout.splitlines()]
+    assert "".join(line["output"] for line in lines) == "said\n"
+    waits = ("--name", "waits", "--cpu", "5000000", "--", "true")
+    assert shown(shared_node, "run", "-d", "-o", "json", *waits)["name"] == "waits"
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: bool(client.job("waits").view().workload), "the job has a workload")
+    for what, result in (("hold", "held"), ("release", "released"), ("cancel", "cancelled")):
+        assert shown(shared_node, what, "waits") == [{"name": "waits", "namespace": "default", "result": result}]
+    done = command(shared_node, "cancel", "waits", "said", "-o", "json", code=1)
+    assert [set(each) - {"name", "namespace"} for each in json.loads(done.stdout)] == [{"error"}, {"result"}]
+    assert 'error: jobs.batch "waits" not found' in done.stderr
+
+
+def test_a_running_job_in_the_way_is_named_with_what_it_holds(shared_node: Node) -> None:
+    cpus = next(
+        resource["nominalQuota"]
+        for resource in shown(shared_node, "queues")[0]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
+        if resource["name"] == "cpu"
+    )
+    command(shared_node, "run", "-d", "--name", "holder", "--cpu", cpus, "--", "sleep", "300")
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: client.job("holder").view().state == "running", "the job runs")
+        command(shared_node, "run", "-d", "--name", "behind", "--cpu", "1", "--", "true")
+        eventually(lambda: bool(client.job("behind").view().workload), "the job has a workload")
+    assert f" in queue default holds {cpus}\n" in command(shared_node, "why", "behind").stdout
+    command(shared_node, "cancel", "holder", "behind")
+
+
 def test_many_jobs_from_python_are_waited_for_and_read(shared_node: Node) -> None:
     with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
         jobs = client.map([f"echo number {number}" for number in range(4)], cpu="10m")
@@ -77,6 +112,22 @@ def test_many_jobs_from_python_are_waited_for_and_read(shared_node: Node) -> Non
         assert [b"".join(job.logs()) for job in jobs] == [f"number {number}\n".encode() for number in range(4)]
         with pytest.raises(JobFailed, match="failed"):
             client.submit("exit 3", cpu="10m").wait(seconds=PATIENCE_S * 4)
+
+
+def test_the_client_works_where_a_loop_runs_already_as_in_a_notebook(shared_node: Node) -> None:
+    async def cell() -> None:
+        with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+            job = client.submit(["sh", "-c", "echo $WHO"], env={"WHO": "wörld"}, cpu="10m")
+            assert (job.wait(seconds=PATIENCE_S).state, job.output()) == ("done", "wörld\n")
+        async with fairway.AsyncClient(kubeconfig=shared_node.kubeconfig) as twin:
+            failing = await twin.submit(fairway.JobRequest("echo twin; exit 3", cpu="10m"), retries=0)
+            with pytest.raises(fairway.JobFailed) as failed:
+                await failing.wait(seconds=PATIENCE_S)
+            assert (failed.value.job.exit_code, await failing.output()) == (3, "twin\n")
+            with pytest.raises(fairway.RequestError, match="cpu"):
+                await twin.submit("true", cpu="lots")
+
+    asyncio.run(cell())
 
 
 def test_queues_and_events_are_listed(shared_node: Node) -> None:

@@ -20,7 +20,7 @@ from fairway.control.conditions import find_condition, is_true
 from fairway.control.resources import CLUSTER_QUEUES, PODS, WORKLOADS
 from fairway.fleet import joining
 from fairway.fleet.lease import Terms
-from fairway.fleet.resources import CLUSTERS
+from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS
 from tests.chaos import nodes
 from tests.chaos.nodes import NodeProcess
 from tests.chaos.proxy import Passing, Proxy
@@ -92,7 +92,7 @@ class Stage:
         for name in self.clusters:
             await self.join(name)
         for name in self.clusters:
-            await self.until(lambda name=name: self._is_healthy(name), f"{name} is healthy")
+            await self.until(lambda name=name: self.is_healthy(name), f"{name} is healthy")
 
     async def join(self, name: str) -> None:
         """With a new token; done again, the one before is revoked."""
@@ -110,7 +110,7 @@ class Stage:
         way = joining.Way(f"http://127.0.0.1:{self.proxies[name].port}")
         await joining.join(hub, node.client, described, way)
 
-    async def _is_healthy(self, name: str) -> bool:
+    async def is_healthy(self, name: str) -> bool:
         found = (await self.hub.client.get(CLUSTERS, name)).json()
         return bool((found.get("status") or {}).get("health") == "Healthy")
 
@@ -125,10 +125,10 @@ class Stage:
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
-    async def submit(self, seconds: float = -1, *options: str, name: str = "") -> str:
-        """A job that runs for so long, or until `let_end`. Not one failure is allowed to it."""
+    async def submit(self, seconds: float = -1, *options: str, on: str = "") -> str:
+        """A job that runs for so long, or until `let_end`; on a certain cluster, if one is named. Not one failure is allowed to it."""
         self._count += 1
-        name = name or f"job-{self._count}"
+        name = f"job-{self._count}"
         command = [sys.executable, "-I", "-S", str(PAYLOAD), str(self.folder), name, str(seconds), *options]
         container = {
             "name": "c",
@@ -139,7 +139,11 @@ class Stage:
         }
         pod = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}
         body = {
-            "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "default"}},
+            "metadata": {
+                "name": name,
+                "labels": {"kueue.x-k8s.io/queue-name": "default"},
+                "annotations": {CLUSTER_SELECTOR: f"name={on}"} if on else {},
+            },
             "spec": {"backoffLimit": 0, "suspend": True, "template": {"spec": pod}},
         }
         await self.hub.client.create(JOBS, body, "default")

@@ -13,7 +13,7 @@ from tests.integration.queueing import job as make_job
 from fairway.api.errors import ApiError
 from fairway.api.request import Admission
 from fairway.core.dispatch.nominate import SCORED
-from fairway.fleet.resources import CLUSTER_SELECTOR, EPOCH
+from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS, EPOCH
 
 
 def run(test: Callable[[Fleeting], Awaitable[None]], quotas: dict[str, str], **options: Any) -> None:
@@ -60,6 +60,20 @@ def test_a_job_runs_on_the_cluster_that_admits_it_first_and_finishes_on_the_hub(
     run(test, {"one": "1", "two": "4"})
 
 
+def test_a_job_that_asks_for_nothing_is_dispatched_like_any_other() -> None:
+    async def test(made: Fleeting) -> None:
+        body = bodies("a")[0]
+        del body["spec"]["template"]["spec"]["containers"][0]["resources"]
+        await made.hub.client.create(JOBS, body)
+        await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["clusterName"] == "one"
+        assert await made.job("a", "one") is not None
+
+    run(test, {"one": "1"}, dispatcher=SCORED)
+
+
 def test_more_jobs_than_one_cluster_takes_are_spread_over_all() -> None:
     async def test(made: Fleeting) -> None:
         for name in "abcdef":
@@ -74,7 +88,7 @@ def test_a_deleted_job_leaves_no_cluster_with_a_copy() -> None:
     async def test(made: Fleeting) -> None:
         await made.submit("a")
         await made.play()
-        await made.hub.client.delete(made_jobs(), "a", "default")
+        await made.hub.client.delete(JOBS, "a", "default")
         await made.settle()
         await made.play()
         for cluster in ("one", "two"):
@@ -86,7 +100,7 @@ def test_a_deleted_job_leaves_no_cluster_with_a_copy() -> None:
 
 def test_the_scored_dispatcher_asks_one_cluster_and_keeps_count_of_what_it_promised() -> None:
     async def test(made: Fleeting) -> None:
-        jobs = [made.hub.client.create(made_jobs(), body) for body in bodies("abcdef")]
+        jobs = [made.hub.client.create(JOBS, body) for body in bodies("abcdef")]
         await asyncio.gather(*jobs)
         await made.settle()
         placed = [(await made.workload(name) or {})["status"].get("clusterName") for name in "abcdef"]
@@ -116,23 +130,30 @@ def test_a_job_may_say_which_clusters_it_wants() -> None:
     async def test(made: Fleeting) -> None:
         body = bodies("a")[0]
         body["metadata"]["annotations"] = {CLUSTER_SELECTOR: "name=two"}
-        await made.hub.client.create(made_jobs(), body)
+        await made.hub.client.create(JOBS, body)
         await made.settle()
         assert (await made.workload("a") or {})["status"]["clusterName"] == "two"
 
     run(test, {"one": "20", "two": "4"}, dispatcher=SCORED)
 
 
-def made_jobs() -> Any:
-    from tests.integration.queueing import JOBS
-
-    return JOBS
-
-
 def bodies(names: str) -> list[dict[str, Any]]:
-    from tests.integration.queueing import job
+    return [make_job(name, "1", "main") for name in names]
 
-    return [job(name, "1", "main") for name in names]
+
+def test_a_tainted_cluster_gets_only_work_that_tolerates_it() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.hub.patch(CLUSTERS, "one", {"spec": {"taints": [{"key": "team", "value": "vision"}]}}, "")
+        first, second = bodies("ab")
+        toleration = {"key": "team", "value": "vision", "operator": "Equal", "effect": "NoSchedule"}
+        second["spec"]["template"]["spec"]["tolerations"] = [toleration]
+        for body in (first, second):
+            await made.hub.client.create(JOBS, body)
+        await made.settle()
+        assert (await made.workload("a") or {})["status"]["clusterName"] == "two"
+        assert (await made.workload("b") or {})["status"]["clusterName"] == "one"
+
+    run(test, {"one": "20", "two": "4"}, dispatcher=SCORED)
 
 
 def test_work_of_a_lost_cluster_moves_only_when_nothing_of_it_can_still_run_there() -> None:
@@ -224,13 +245,13 @@ def test_an_object_of_somebody_else_with_the_same_name_is_never_touched() -> Non
     async def test(made: Fleeting) -> None:
         theirs = bodies("a")[0]
         theirs["metadata"]["labels"] = {}
-        await made.clusters["one"].client.create(made_jobs(), theirs)
+        await made.clusters["one"].client.create(JOBS, theirs)
         await made.submit("a")
         await made.play()
         job = await made.job("a", "one")
         assert job is not None
         assert "kueue.x-k8s.io/multikueue-origin" not in job["metadata"].get("labels", {})
-        await made.hub.client.delete(made_jobs(), "a", "default")
+        await made.hub.client.delete(JOBS, "a", "default")
         await made.settle()
         assert await made.job("a", "one") is not None
 

@@ -115,8 +115,7 @@ class LocalClient:
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
         target = self._target(resource, namespace, require_name(name))
-        options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
-        await self._write(lambda: self._space.objects.delete(target, options, self._options))
+        await self._write(lambda: self._delete(target, how))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
         given = {id(item.given): item.given for item in items if item.given}
@@ -141,8 +140,15 @@ class LocalClient:
         body = plain(item.body)
         if item.verb == "create":
             return lambda: self._space.objects.create(self._target(item.resource), body, self._options)
+        if item.verb == "delete":
+            name, namespace = codec.identity(body)
+            return lambda: self._delete(self._target(item.resource, namespace, require_name(name)), item.how)
         subresource = "status" if item.verb == "updateStatus" else ""
         return lambda: self._update(item.resource, body, subresource, self._options)
+
+    def _delete(self, target: Target, how: Deletion) -> Write:
+        options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
+        return self._space.objects.delete(target, options, self._options)
 
     def _update(self, resource: Resource, body: codec.Body, subresource: str, options: Options) -> Write:
         name, namespace = codec.identity(body)

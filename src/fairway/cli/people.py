@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import msgspec
 import typer
 import yaml
 
@@ -18,6 +19,7 @@ from fairway.api.errors import ApiError
 from fairway.cli import options
 from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import Output, note, say, show_json, show_table
+from fairway.core.quantity import render_amount
 from fairway.kinds.columns import duration
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
@@ -97,6 +99,9 @@ def ls(
     rows = [
         [job.name, job.state.value, job.queue, job.user, _pods(job), _time(job), _short(job.reason)] for job in shown
     ]
+    if any(job.cluster for job in shown):
+        headings.insert(-1, "CLUSTER")
+        rows = [[*row[:-1], job.cluster, row[-1]] for job, row in zip(shown, rows, strict=True)]
     if all_namespaces:
         headings.insert(0, "NAMESPACE")
         rows = [[job.namespace, *row] for job, row in zip(shown, rows, strict=True)]
@@ -121,6 +126,7 @@ def show(
         ("Started", _moment(job.started)),
         ("Finished", _moment(job.finished)),
         ("Exit code", "" if job.exit_code is None else str(job.exit_code)),
+        ("Cluster", job.cluster),
         ("Nodes", ", ".join(job.nodes)),
         ("Workload", job.workload),
     ]
@@ -142,13 +148,19 @@ def why(
     if output is Output.JSON:
         show_json(found)
         return
-    say(f"{job.name} is {job.state.value}" + (f": {job.reason}" if job.reason else ""))
+    clusters = found.get("clusters") or ()
+    reason = "reserved on the hub" if clusters and job.state is State.CHECKING else job.reason
+    say(f"{job.name} is {job.state.value}" + (f": {reason}" if reason else ""))
     for blocker in found.get("blockers") or ():
         say(f"  - {blocker['text']}")
         for holder in blocker.get("holders") or ():
-            say(f"      {holder['key'] or 'others'} in queue {holder['queue']} holds {holder['amount']}")
+            amount = render_amount(blocker["cell"].partition("/")[2], holder["amount"])
+            say(f"      {holder['key'] or 'others'} in queue {holder['queue']} holds {amount}")
+    for cluster in (each for each in clusters if each["state"] != "has-it"):
+        say(f"  - {cluster['name']} {cluster['text']}" + (f" ({cluster['detail']})" if cluster.get("detail") else ""))
     for index, change in enumerate((found.get("changes") or ())[:3]):
-        say(f"{'It would be admitted ' if index == 0 else 'or '}{change['text']}")
+        then = "The hub would reserve it " if clusters else "It would be admitted "
+        say(f"{then if index == 0 else 'or '}{change['text']}")
 
 
 def logs(
@@ -156,13 +168,16 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
     data: options.Data = None,
     namespace: Namespace = "default",
+    output: options.Format = Output.TEXT,
 ) -> None:
-    """Print a job's output."""
+    """Print a job's output. With -o json: an object with each piece of it, one a line, as it comes."""
 
     async def work(client: AsyncClient) -> None:
         if follow:
             await client.until(name, namespace, lambda job: job.state in (State.RUNNING, State.DONE, State.FAILED))
         async for chunk in client.logs(name, follow=follow):
+            if output is Output.JSON:
+                chunk = msgspec.json.encode({"output": chunk.decode(errors="replace")}) + b"\n"
             sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
 
@@ -173,27 +188,30 @@ def cancel(
     names: Annotated[list[str], typer.Argument(metavar="JOB…", help="The jobs' names.")],
     data: options.Data = None,
     namespace: Namespace = "default",
+    output: options.Format = Output.TEXT,
 ) -> None:
     """Stop jobs and remove them."""
-    _each(names, data, namespace, "cancelled", lambda client, name: client.cancel(name))
+    _each(names, data, namespace, output, "cancelled", lambda client, name: client.cancel(name))
 
 
 def hold(
     names: Annotated[list[str], typer.Argument(metavar="JOB…", help="The jobs' names.")],
     data: options.Data = None,
     namespace: Namespace = "default",
+    output: options.Format = Output.TEXT,
 ) -> None:
     """Keep jobs from running until they are released; running ones are stopped."""
-    _each(names, data, namespace, "held", lambda client, name: client.hold(name))
+    _each(names, data, namespace, output, "held", lambda client, name: client.hold(name))
 
 
 def release(
     names: Annotated[list[str], typer.Argument(metavar="JOB…", help="The jobs' names.")],
     data: options.Data = None,
     namespace: Namespace = "default",
+    output: options.Format = Output.TEXT,
 ) -> None:
     """Let held jobs wait for their turn again."""
-    _each(names, data, namespace, "released", lambda client, name: client.release(name))
+    _each(names, data, namespace, output, "released", lambda client, name: client.release(name))
 
 
 def queues(data: options.Data = None, output: options.Format = Output.TEXT) -> None:
@@ -258,14 +276,34 @@ def events(
 
 
 def _each(
-    names: list[str], data: str | None, namespace: str, done: str, act: Callable[[AsyncClient, str], Awaitable[None]]
+    names: list[str],
+    data: str | None,
+    namespace: str,
+    output: Output,
+    done: str,
+    act: Callable[[AsyncClient, str], Awaitable[None]],
 ) -> None:
-    async def work(client: AsyncClient) -> None:
-        for name in names:
-            await act(client, name)
-            say(f"{name} {done}")
+    """One that is refused does not keep the others; in the end it says which were."""
 
-    talk(data, namespace, work)
+    async def work(client: AsyncClient) -> list[dict[str, str]]:
+        found = []
+        for name in names:
+            try:
+                await act(client, name)
+                found.append({"name": name, "namespace": namespace, "result": done})
+            except ApiError as error:
+                found.append({"name": name, "namespace": namespace, "error": error.message})
+        return found
+
+    found = talk(data, namespace, work)
+    if output is Output.JSON:
+        show_json(found)
+    refused = [each for each in found if "error" in each]
+    for each in found if output is Output.TEXT else ():
+        if "error" not in each:
+            say(f"{each['name']} {done}")
+    if refused:
+        raise Problem("; ".join(each["error"] for each in refused))
 
 
 def _documents(file: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,7 @@ import typer
 from fairway.api.errors import ApiError
 from fairway.cli import bundling, lifecycle, options
 from fairway.cli.kubeconfig import HOME
-from fairway.cli.output import note
+from fairway.cli.output import Output, note, show_json
 from fairway.cli.people import Namespace
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
@@ -45,12 +45,16 @@ def run(
     ] = None,
     data: options.Data = None,
     namespace: Namespace = "default",
+    output: options.Format = Output.TEXT,
 ) -> int:
     """Run a command in a queue: wait for its turn, print its output, exit with its code.
 
     Starts a node if none runs. Ctrl-C asks whether to leave the job or to cancel it. A local script that the command
     names (./train.sh, python train.py) goes with the job, wherever it runs, and so do the modules beside it that it
     imports; --bundle DIR takes a whole folder.
+
+    With -o json the job is printed as fairway show does: when it has ended or, with -d, as it was submitted. What it
+    prints itself goes to stderr then.
     """
     files = bundling.files_of(command, bundle, Path.cwd())
     folder = DataDir.at(data)
@@ -70,14 +74,14 @@ def run(
         user=current_user(),
     )
     try:
-        return asyncio.run(_run(folder, request, files, detach))
+        return asyncio.run(_run(folder, request, files, detach, output))
     except RequestError as error:
         raise Problem(str(error)) from None
     except ApiError as error:
         raise Problem(error.message) from None
 
 
-async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, detach: bool) -> int:
+async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, detach: bool, output: Output) -> int:
     async with AsyncClient(kubeconfig=folder.kubeconfig, context=HOME, namespace=request.namespace) as client:
         if files:
             pool = await bundling.pool_of(client.api, request.namespace, request.queue)
@@ -85,10 +89,12 @@ async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, deta
         job = await client.submit(request)
         note(f"job {job.name} submitted")
         if detach:
+            if output is Output.JSON:
+                show_json(asdict(await client.view(job.name, request.namespace)))
             return 0
         interrupted = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
-        following = asyncio.ensure_future(_follow(client, job.name, request.namespace))
+        following = asyncio.ensure_future(_follow(client, job.name, request.namespace, output))
         stopping = asyncio.ensure_future(interrupted.wait())
         await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
@@ -101,8 +107,9 @@ async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, deta
         return await _leave(client, job.name, request.namespace, interrupted)
 
 
-async def _follow(client: AsyncClient, name: str, namespace: str) -> int:
+async def _follow(client: AsyncClient, name: str, namespace: str, output: Output) -> int:
     told = ""
+    printed = (sys.stderr if output is Output.JSON else sys.stdout).buffer
 
     def seen(job: JobView) -> bool:
         nonlocal told
@@ -114,9 +121,11 @@ async def _follow(client: AsyncClient, name: str, namespace: str) -> int:
 
     await client.until(name, namespace, seen)
     async for chunk in client.logs(name, namespace, follow=True):
-        sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
+        printed.write(chunk)
+        printed.flush()
     final = await client.until(name, namespace, lambda job: job.state.final)
+    if output is Output.JSON:
+        show_json(asdict(final))
     if final.state is State.FAILED:
         note(f"job {name} failed ({final.reason})")
     return final.exit_code if final.exit_code is not None else 0

@@ -100,10 +100,9 @@ class Table:
 
     def take(self, item: Item) -> str:
         """As put, from a list of a server that may have begun anew: another object of the name counts, whatever its revision. Its key."""
-        meta = _decode(item.value).metadata
-        key = f"{meta.namespace}/{meta.name}"
+        key, _revision, uid = _identity(item)
         known = self._items.get(key)
-        if known is not None and known[2] != meta.uid:
+        if known is not None and known[2] != uid:
             self._drop(key, known)
         self.put(item)
         return key

@@ -3,14 +3,25 @@
     import fairway
     with fairway.Client() as client:
         job = client.submit("python train.py", cpu=2, memory="4Gi")
-        print(job.wait().state)
+        print(job.wait().state, job.output())
 
 Imports the API's Client and nothing else of fairway but kinds and runtime.
 """
 
-from fairway.sdk.aio import AsyncClient, AsyncJob
+from fairway.sdk.aio import AsyncClient, AsyncJob, JobFailed
 from fairway.sdk.client import Client, Job
-from fairway.sdk.request import JobRequest
+from fairway.sdk.request import JobOptions, JobRequest, RequestError
 from fairway.sdk.view import JobView, State
 
-__all__ = ["AsyncClient", "AsyncJob", "Client", "Job", "JobRequest", "JobView", "State"]
+__all__ = [
+    "AsyncClient",
+    "AsyncJob",
+    "Client",
+    "Job",
+    "JobFailed",
+    "JobOptions",
+    "JobRequest",
+    "JobView",
+    "RequestError",
+    "State",
+]

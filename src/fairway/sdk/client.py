@@ -7,10 +7,10 @@ import threading
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from fairway.sdk.aio import AsyncClient, AsyncJob
-from fairway.sdk.request import JobRequest
+from fairway.sdk.request import JobOptions, JobRequest
 from fairway.sdk.view import JobView
 
 T = TypeVar("T")
@@ -42,6 +42,10 @@ class Job:
                 yield self._client._run(_next(stream))
             except StopAsyncIteration:
                 return
+
+    def output(self) -> str:
+        """All that it printed so far."""
+        return self._client._run(self._job.output())
 
     def cancel(self) -> None:
         self._client._run(self._job.cancel())
@@ -93,11 +97,11 @@ class Client:
             future.cancel()
             raise
 
-    def submit(self, command: str | Sequence[str] | JobRequest, **options: Any) -> Job:
+    def submit(self, command: str | Sequence[str] | JobRequest, **options: Unpack[JobOptions]) -> Job:
         """Put a job into a queue. options: the fields of JobRequest (cpu, memory, gpus, queue, name, env …)."""
         return Job(self, self._run(self._client.submit(command, **options)))
 
-    def map(self, commands: Iterable[str | Sequence[str] | JobRequest], **options: Any) -> list[Job]:
+    def map(self, commands: Iterable[str | Sequence[str] | JobRequest], **options: Unpack[JobOptions]) -> list[Job]:
         """One job per command, submitted together."""
         return [Job(self, job) for job in self._run(self._client.map(commands, **options))]
 
@@ -114,6 +118,9 @@ class Client:
     def why(self, name: str, namespace: str = "") -> dict[str, Any]:
         """Why a job does not run yet, as data."""
         return self._run(self._client.why(name, namespace))
+
+    def cancel(self, name: str, namespace: str = "") -> None:
+        self._run(self._client.cancel(name, namespace))
 
     def hold(self, name: str, namespace: str = "") -> None:
         self._run(self._client.hold(name, namespace))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from fairway.core.quantity import QuantityError, canonical
 
@@ -55,8 +55,32 @@ class JobRequest:
     """Where its code is, as URI#sha256:HASH: it is unpacked in the folder where the command starts."""
 
 
+class JobOptions(TypedDict, total=False):
+    """The fields of JobRequest beside the command, for those who give them by name."""
+
+    name: str
+    namespace: str
+    queue: str
+    cpu: float | str
+    memory: str
+    gpus: int
+    env: Mapping[str, str]
+    workdir: str
+    image: str
+    array: str
+    priority: str
+    retries: int
+    seconds: int | None
+    labels: Mapping[str, str]
+    user: str
+    bundle: str
+
+
 def job_object(request: JobRequest) -> dict[str, Any]:
     argv = _argv(request.command)
+    _check_text("command", argv)
+    _check_text("env", [text for pair in request.env.items() for text in map(str, pair)])
+    _check_text("name, workdir, labels", [request.name, request.workdir, *request.labels.values()])
     metadata: dict[str, Any] = {"namespace": request.namespace, "labels": dict(request.labels)}
     if request.queue:
         metadata["labels"][QUEUE_LABEL] = request.queue
@@ -85,6 +109,19 @@ def _argv(command: str | Sequence[str]) -> list[str]:
         raise RequestError("there is no command to run: say what to run, like 'python train.py'")
     # Kubernetes reads $(NAME) and $$ in a command; what a person types means itself.
     return [_DOLLAR.sub("$$", word) for word in argv]
+
+
+def _check_text(what: str, texts: Iterable[str]) -> None:
+    """Jobs are stored as text, and a process takes no NUL: what is neither is better refused here than on its way."""
+    for text in texts:
+        if "\0" in text:
+            raise RequestError(f"{what}: {text[:80]!r} has a NUL character in it: take it out")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise RequestError(
+                f"{what}: {text[:80]!r} is not UTF-8: put such bytes in a file, or encode them"
+            ) from None
 
 
 def _stem(argv: Sequence[str]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from fairway.sdk.request import GPU, QUEUE_LABEL, JobRequest, RequestError, job_object
+from fairway.sdk.request import GPU, QUEUE_LABEL, JobOptions, JobRequest, RequestError, job_object
 
 
 def container(job: dict[str, Any]) -> dict[str, Any]:
@@ -58,4 +59,24 @@ def test_an_array_is_an_indexed_job() -> None:
 )
 def test_what_cannot_be_run_is_refused_with_the_reason(request_: JobRequest, message: str) -> None:
     with pytest.raises(RequestError, match=message):
+        job_object(request_)
+
+
+def test_options_by_name_are_the_fields_of_a_request() -> None:
+    assert set(JobOptions.__annotations__) == {field.name for field in fields(JobRequest)} - {"command"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [
+        (JobRequest(["echo", "raw\udcff"]), "command"),
+        (JobRequest("echo a\0b"), "command"),
+        (JobRequest("true", env={"A": "\udcff"}), "env"),
+        (JobRequest("true", env={"A\0": "b"}), "env"),
+        (JobRequest("true", name="\udcff"), "name"),
+        (JobRequest("true", labels={"a": "\udcff"}), "labels"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_words(request_: JobRequest, where: str) -> None:
+    with pytest.raises(RequestError, match=where):
         job_object(request_)

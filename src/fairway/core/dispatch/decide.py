@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fairway.core.dispatch.model import (
+    BY_JOB,
     OUT_OF_SYNC,
     Bind,
     Case,
@@ -70,6 +71,8 @@ def _ended(case: Case, decision: Decision) -> bool:
     name = case.local.cluster if case.local.cluster in {each for _at, each in ends} else min(ends)[1]
     end = case.remotes[name].finished
     assert end is not None
+    if end.reason in BY_JOB and case.remotes[name].job_runs:
+        return True  # how it ended is yet to be told: after this its copies go, and nobody could ask any more
     if end.reason != OUT_OF_SYNC:
         decision.actions += [SyncJob(name, create=False), Finish(name, end)]
     elif case.local.check is CheckState.READY:
@@ -140,7 +143,7 @@ def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
         remote = remotes.get(local.cluster)
         return local.cluster if remote is not None and remote.admitted_at is not None else ""
     found = [(remote.admitted_at, name) for name, remote in remotes.items() if remote.admitted_at is not None]
-    if local.check is CheckState.PENDING and not local.evicted:
+    if local.check is CheckState.PENDING and local.nominated and not local.evicted:
         found = [each for each in found if each[1] in local.nominated]
     return min(found, default=(0, ""))[1]
 

@@ -58,8 +58,8 @@ class Pods(Protocol):
 
     def count(self, job: str, cluster: str) -> int: ...
 
-    def saved(self, job: str, cluster: str) -> bool:
-        """Whether their output outlives them."""
+    def saved(self, job: Json, cluster: str) -> bool:
+        """Whether their output outlives them. The job as it is here."""
         ...
 
 
@@ -110,6 +110,8 @@ class Dispatcher:
         """By workload: clusters on which its removal was asked for, with the uid of what is to go."""
         self._unsure: dict[str, set[str]] = {}
         """By cluster: workloads whose job may have been created there though nobody said so."""
+        self._held: dict[str, set[str]] = {}
+        """By job: workloads whose copies wait for the job's output to be kept."""
         self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
         self.refusals: dict[tuple[str, str], str] = {}
         """By workload and cluster: what the cluster said when it would not take it."""
@@ -269,7 +271,7 @@ class Dispatcher:
 
     def touch_job(self, uid: str) -> None:
         """More is known of what a job of the hub has elsewhere."""
-        for key in sorted(self._by_job.get(uid, ())):
+        for key in sorted(self._by_job.get(uid, set()) | self._held.pop(uid, set())):
             self.touch(key)
 
     def bound(self, uid: str) -> str:
@@ -280,6 +282,11 @@ class Dispatcher:
             if cluster:
                 return str(cluster)
         return ""
+
+    def safe_at(self, cluster: str) -> Time:
+        """From when on nothing of ours runs on a cluster that is out of reach."""
+        link = self._links.get(cluster)
+        return link.safe_at(self._window(cluster)) if link is not None else self._safe_without(cluster)
 
     # --- the loop ---------------------------------------------------------------------------------------------------
 
@@ -309,7 +316,7 @@ class Dispatcher:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set():
+                elif not self._wake.is_set() and not any(box.rests for box in self._boxes.values()):
                     self.idle.set()
             except Exception as error:
                 if isinstance(error, ApiError):
@@ -400,10 +407,10 @@ class Dispatcher:
         if decision.due is not None:
             heapq.heappush(self._due, (decision.due, key))
         outcome = scribe.outcome()
-        outcome.ops = self._allowed(key, outcome.ops, [job["metadata"]["uid"] for job in scene.jobs], now)
+        outcome.ops = self._allowed(key, outcome.ops, scene.jobs, now)
         return outcome
 
-    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[str], now: Time) -> list[Op]:
+    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], now: Time) -> list[Op]:
         """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
         held: set[str] = set()
         if self._pods is not None:
@@ -411,6 +418,7 @@ class Dispatcher:
                 for job in jobs:  # all of them are asked: each is seen to
                     if not self._pods.saved(job, cluster):
                         held.add(cluster)
+                        self._held.setdefault(job["metadata"]["uid"], set()).add(key)
         return [
             op for op in ops if self._may_try(key, op.cluster, now) and not (op.verb == "delete" and op.cluster in held)
         ]
@@ -460,8 +468,9 @@ class Dispatcher:
         return known if known is not None else self.now()
 
     def _orphans(self, key: str, now: Time) -> Outcome:
-        """Copies of a workload that is not here any more."""
+        """Copies of a workload that is not here any more. Its job may still be."""
         outcome = Outcome()
+        here: list[Json] = []
         if key in self.known.hub[WORKLOADS]:
             return outcome
         for cluster in self._links.names():
@@ -471,6 +480,9 @@ class Dispatcher:
             remote = link.table(WORKLOADS).get(key)
             jobs = self._orphan_jobs(link, key)
             for adapter_resource, job in jobs:
+                table = self.known.table(adapter_resource)
+                known = table.get(f"{job['metadata']['namespace']}/{job['metadata']['name']}") if table else None
+                here += [known] if known is not None else []
                 if not job["metadata"].get("deletionTimestamp"):
                     outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
             if remote is None:
@@ -481,7 +493,7 @@ class Dispatcher:
             scribe = Scribe(scene, self._origin, now)
             scribe.act(DeleteRemote(cluster))
             outcome.ops += scribe.outcome().ops
-        outcome.ops = self._allowed(key, outcome.ops, [], now)
+        outcome.ops = self._allowed(key, outcome.ops, here, now)
         return outcome
 
     def _orphan_jobs(self, link: Link, key: str) -> list[tuple[Resource, Json]]:

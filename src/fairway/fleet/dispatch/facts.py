@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairway.api.client import Resource
-from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.adapters import Finished, Job, JobAdapter, Json, names
 from fairway.control.adapters.suspendable import dispatched
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.times import parse_time
@@ -39,6 +39,8 @@ class Dispatchable(Protocol):
 
     def at_rest(self, obj: Json) -> Json: ...
 
+    def finished(self, job: Job) -> Finished | None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class CustomKind:
@@ -58,6 +60,10 @@ class CustomKind:
 
     def at_rest(self, obj: Json) -> Json:
         return obj
+
+    def finished(self, job: Job) -> Finished | None:
+        """Nobody knows how such a job says so; it is taken to have told all by the time its workload has."""
+        return Finished("", "", True)
 
 
 @dataclass(slots=True)
@@ -152,7 +158,7 @@ def had_attempts(workload: Json) -> bool:
 
 
 def remote_of(scene: Scene, cluster: str) -> Remote:
-    workload, remote = scene.workload, scene.remotes[cluster]
+    workload, remote, jobs = scene.workload, scene.remotes[cluster], scene.remote_jobs.get(cluster) or []
     admitted = find_condition(remote, "Admitted")
     end = _end(remote)
     lifeless = end is not None and _is_no_end(scene, remote, end)
@@ -162,10 +168,19 @@ def remote_of(scene: Scene, cluster: str) -> Remote:
         eviction_asked=is_true(remote, "DeactivationTarget") or (remote.get("spec") or {}).get("active") is False,
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
         difference="other" if lifeless else _difference(workload, remote),
-        has_job=bool(scene.remote_jobs.get(cluster)),
+        has_job=bool(jobs),
+        job_runs=bool(jobs) and _runs_there(scene.adapter, jobs),
         leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
+
+
+def _runs_there(adapter: Dispatchable | None, jobs: Sequence[Json]) -> bool:
+    if adapter is None:
+        return False
+    if adapter.kind == "Pod":  # of a group, some may be gone already
+        return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)
+    return adapter.finished(jobs) is None
 
 
 def _end(remote: Json) -> End | None:

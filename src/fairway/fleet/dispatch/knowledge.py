@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fairway.api.client import Resource
 from fairway.control.adapters import JobAdapter, Json, names
 from fairway.control.mirror import Mirror, Table
-from fairway.control.resources import CHECKS, WORKLOADS
+from fairway.control.resources import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.fleet.dispatch.facts import CustomKind, Dispatchable, Scene, check_of, owners_of
 from fairway.fleet.link.links import Links
@@ -79,12 +79,27 @@ class Knowledge:
     def is_dispatched(self, check: str) -> bool:
         return self._controllers.get(check) == MULTIKUEUE
 
-    def scene(self, key: str, leaving: frozenset[str]) -> Scene | None:
-        """None for a workload that is not there, or is no business of ours."""
+    def queue_of(self, workload: Json) -> str:
+        """The ClusterQueue that it has its quota from, or would."""
+        reserved = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
+        if reserved or LOCAL_QUEUES not in self.hub:
+            return str(reserved)
+        key = f"{workload['metadata'].get('namespace', '')}/{(workload.get('spec') or {}).get('queueName', '')}"
+        return str(((self.hub[LOCAL_QUEUES].get(key) or {}).get("spec") or {}).get("clusterQueue", ""))
+
+    def check_for(self, workload: Json) -> str:
+        """The check that will hand it to clusters, though it waits for quota here; empty if none will."""
+        queue = self.hub[CLUSTER_QUEUES].get(f"/{self.queue_of(workload)}") or {}
+        strategy = (queue.get("spec") or {}).get("admissionChecksStrategy") or {}
+        named = (str(each["name"]) for each in strategy.get("admissionChecks") or ())
+        return next((name for name in named if self.is_dispatched(name)), "")
+
+    def scene(self, key: str, leaving: frozenset[str], check: str = "") -> Scene | None:
+        """None for a workload that is not there, or is no business of ours. check: the one that matters, if it is known."""
         workload = self.hub[WORKLOADS].get(key)
         if workload is None:
             return None
-        check = check_of(workload, self._controllers)
+        check = check or check_of(workload, self._controllers)
         if not check:
             return None
         owners = owners_of(workload)

@@ -16,6 +16,7 @@ from fairway.core.dispatch import nominate
 from fairway.core.dispatch.ledger import Ledger, Offer, Requests
 from fairway.core.dispatch.model import Case, CheckState, Decision, SetCheck
 from fairway.core.dispatch.nominate import Candidate, Nomination
+from fairway.core.labels import Taint, tolerations, untolerated
 from fairway.core.model import Time
 from fairway.fleet.clusters import pools
 from fairway.fleet.dispatch import offers
@@ -76,13 +77,19 @@ class Nominator:
         queue, cells = has or had or ("", {})
         if has is not None:
             self._unpromise(key, cluster)
-            self.ledger.promise(cluster, queue, key, cells)
-            self._settling.setdefault((cluster, queue), deque()).append((revision, key))
+            name = key
         else:
             self.ledger.settle(cluster, queue, key)
-            name = f"-{key}"
-            self.ledger.promise(cluster, queue, name, {each: -amount for each, amount in cells.items()})
-            self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+            name, cells = f"-{key}", {each: -amount for each, amount in cells.items()}
+        if self._queue_revision(cluster, queue) > revision:
+            return  # the queue's own watch was quicker: what it says has this in it
+        self.ledger.promise(cluster, queue, name, cells)
+        self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+
+    def _queue_revision(self, cluster: str, queue: str) -> int:
+        link = self._known.links.get(cluster)
+        item = link.table(CLUSTER_QUEUES).item(f"/{queue}") if link is not None else None
+        return _revision(item) if item is not None else 0
 
     def settled(self, key: str) -> None:
         """Nothing is asked for any more: it has a cluster, or no quota here."""
@@ -201,8 +208,12 @@ class Nominator:
         every = {key: obj for key in queues if (obj := queues.get(key)) is not None}
         return name, offers.offer_of(queue, offers.in_cohort(queue, every))
 
-    def requests(self, scene: Scene) -> Requests:
-        return offers.requests_of(scene.workload)
+    def shortcoming(self, key: str, cluster: str, scene: Scene, requests: Requests) -> str:
+        """What keeps a cluster from taking the workload now, for people; empty if nothing does."""
+        local_queue = f"{scene.workload['metadata'].get('namespace', '')}/{scene.workload['spec'].get('queueName', '')}"
+        candidate = self.candidate(cluster, local_queue)
+        promised = self.ledger.promised_to_others(cluster, candidate.queue, key)
+        return nominate.shortcoming(candidate, requests, promised)
 
     # --- who may be asked -------------------------------------------------------------------------------------------
 
@@ -216,6 +227,8 @@ class Nominator:
             why = closed(cluster)
             if pools.pool_of(cluster) != pool:
                 why = f"is in pool {pools.pool_of(cluster)}, and the workload's queue is in pool {pool}"
+            if not why:
+                why = _repelled(cluster, scene.workload)
             if not why and text:
                 why = _mismatch(text, name, cluster)
             if not why and scene.adapter is not None and self._lacks(name, scene.adapter.resource):
@@ -229,8 +242,8 @@ class Nominator:
         return link is not None and link.connected and link.lacks(resource)
 
     def _pool_of(self, workload: Json) -> str:
-        name = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
         queues = self._known.table(CLUSTER_QUEUES)
+        name = self._known.queue_of(workload)
         return pools.marked_pool((queues.get(f"/{name}") if queues is not None else None) or {})
 
     def _give_back(self, scene: Scene, scribe: Scribe, why: str) -> None:
@@ -258,6 +271,17 @@ def closed(cluster: Json | None) -> str:
     status = cluster.get("status") or {}
     if status.get("drift"):
         return f"does not match its pool: {'; '.join(status['drift'])}"
+    return ""
+
+
+def _repelled(cluster: Json | None, workload: Json) -> str:
+    """By a taint of the cluster's that the pods do not tolerate."""
+    given = ((cluster or {}).get("spec") or {}).get("taints") or ()
+    taints = tuple(Taint(each["key"], each.get("effect", "NoSchedule"), each.get("value", "")) for each in given)
+    for pod_set in workload["spec"].get("podSets") or () if taints else ():
+        taint = untolerated(taints, tolerations((pod_set.get("template") or {}).get("spec") or {}))
+        if taint is not None:
+            return f"has the taint {taint.key}={taint.value}, which pod set {pod_set['name']} does not tolerate"
     return ""
 
 

@@ -2,6 +2,9 @@
 
 It watches what the hub put there (by the label of the hub) and the cluster's queues and nodes. It counts as connected while every watch
 that matters is known to be true: from the first moment that one is not, it is lost, and stays so until all are true again.
+
+The lease comes first: nothing is watched before it is held. When nobody answers its renewal any more, whatever else goes through the same
+connections is not to be trusted either, be it that it is only silent: the link is opened anew, and every watch begins with a list.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from fairway.api.client import EVERYWHERE, Client, Item, Query, Resource
@@ -26,6 +30,7 @@ log = logging.getLogger("fairway.fleet")
 PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
 _NO_KUEUE = f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
 _EXTRA = (LOCAL_QUEUES, CLUSTER_QUEUES, NODES)
+_NO_ANSWER = (0, 504)
 
 
 class Guard(Protocol):
@@ -62,13 +67,17 @@ class Link:
         now: Callable[[], Time],
         uniform: Callable[[], float],
         on_state: Callable[[str], None],
+        on_silence: Callable[[str], None] = lambda _name: None,
     ) -> None:
+        """on_silence: told that the connections are of no use any more, and others should be opened."""
         self.name = name
         self._origin = origin
         self._kinds = tuple(kinds)
         self._now = now
         self._uniform = uniform
         self._on_state = on_state
+        self._on_silence = on_silence
+        self._watching = False
         self.tables = {resource: Table(resource) for resource in (WORKLOADS, *kinds, PODS, *_EXTRA)}
         self.client: Client | None = None
         self.guard: Guard | None = None
@@ -101,8 +110,8 @@ class Link:
         self._kinds = (*self._kinds, kind)
         self._custom.add(kind)
         self.tables[kind] = Table(kind)
-        if self.client is not None:
-            self._waiting.add(_source(kind))
+        self._waiting.add(_source(kind))
+        if self.client is not None and self._watching:
             self._watch(self.client, kind, self._ours, matters=True)
 
     # --- open and close ---------------------------------------------------------------------------------------------
@@ -113,21 +122,35 @@ class Link:
         self._troubles.clear()
         self._lacking.clear()
         self._waiting = {_source(kind) for kind in (WORKLOADS, *self._kinds)}
+        if guard is None:
+            self._watch_all(client)
+            return
+        self._waiting.add("lease")
+        self._spawn(guard.run(partial(self._on_lease, client)), f"lease-{self.name}")
+
+    def _on_lease(self, client: Client, trouble: ApiError | None) -> None:
+        silent = self._watching and trouble is not None and trouble.code in _NO_ANSWER
+        if trouble is None and not self._watching:
+            self._watch_all(client)
+        self._report("lease", trouble)
+        if silent:
+            self._on_silence(self.name)
+
+    def _watch_all(self, client: Client) -> None:
+        self._watching = True
         for resource in (WORKLOADS, *self._kinds):
             self._watch(client, resource, self._ours, matters=True)
         if PODS not in self._kinds:
             self._watch(client, PODS, self._ours, matters=False)
         for resource in _EXTRA:
             self._watch(client, resource, EVERYWHERE, matters=False)
-        if guard is not None:
-            self._waiting.add("lease")
-            self._spawn(guard.run(lambda trouble: self._report("lease", trouble)), f"lease-{self.name}")
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        self._watching = False
         client, self.client = self.client, None
         close = getattr(client, "close", None)
         if close is not None:

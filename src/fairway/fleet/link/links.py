@@ -114,6 +114,11 @@ class Links:
             if source.get("locationType", "Secret") == "Secret" and source.get("location") == name:
                 self._touch(each.partition("/")[2])
 
+    def _renew(self, name: str) -> None:
+        """Through other connections, as if the kubeconfig had changed."""
+        self._opened.pop(name, None)
+        self._touch(name)
+
     def _tell(self, name: str) -> None:
         for listener in self._listeners:
             listener(name)
@@ -152,7 +157,15 @@ class Links:
             return
         link = self._links.get(name)
         if link is None:
-            link = Link(name, self._origin, self._kinds, now=self.now, uniform=self._uniform, on_state=self._tell)
+            link = Link(
+                name,
+                self._origin,
+                self._kinds,
+                now=self.now,
+                uniform=self._uniform,
+                on_state=self._tell,
+                on_silence=self._renew,
+            )
             for kind in self._custom:
                 link.add(kind)
             self._links[name] = link
