@@ -125,8 +125,14 @@ def _run(case: Case, decision: Decision, now: Time) -> None:
     if case.gates:
         _open_a_gate(remotes, decision, now)
     waiting = local.check is CheckState.PENDING and not local.cluster and local.other_checks_ready
-    if waiting and _all_safe(case, decision, now):
+    if not waiting:
+        return
+    if _all_safe(case, decision, now):
         decision.actions.append(Nominate())
+    else:
+        # What is still there of an attempt before has to go first.
+        links = sorted(case.links.items())
+        decision.actions += [DeleteRemote(name) for name, link in links if link.connected and link.may_run]
 
 
 def _is_dead(case: Case, remote: Remote) -> bool:
