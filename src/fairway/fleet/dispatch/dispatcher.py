@@ -113,7 +113,8 @@ class Dispatcher:
         self._leaving: dict[str, dict[str, str]] = {}
         """By workload: clusters on which its removal was asked for, with the uid of what is to go."""
         self._unsure: dict[str, set[str]] = {}
-        """By cluster: workloads whose job may have been created there though nobody said so."""
+        """By cluster: workloads whose job may have been created there though nobody said so, or may yet be: what was sent can arrive late,
+        until the copy that it belongs to is gone."""
         self._held: dict[str, set[str]] = {}
         """By job: workloads whose copies wait for the job's output to be kept."""
         self._inherited: set[str] = set()
@@ -251,8 +252,6 @@ class Dispatcher:
             box = self._boxes.pop(cluster, None)
             if box is not None:
                 asyncio.get_running_loop().create_task(box.stop(), name=f"outbox-{cluster}-stops")
-        elif link.connected:
-            self._unsure.pop(cluster, None)
         for key in self._places.at_or_waiting(cluster):
             self.touch(key)
         if link is not None and link.connected:
@@ -387,6 +386,8 @@ class Dispatcher:
         if scene is None:
             self.nominator.forget(key)
             self._awaited.pop(key, None)
+            for unsure in self._unsure.values():
+                unsure.discard(key)
             return self._orphans(key, now)
         if self.known.awaits(scene):
             return Outcome()
@@ -452,9 +453,12 @@ class Dispatcher:
         for name in wanted:
             link = self._links.get(name)
             if link is not None and link.connected:
-                link_facts[name] = LinkFacts(True, may_run=bool(scene.remote_jobs.get(name)))
                 if name in scene.remotes:
                     remotes[name] = facts.remote_of(scene, name)
+                if name in scene.remote_jobs or name not in remotes or remotes[name].leaving:
+                    self._unsure.get(name, set()).discard(key)
+                may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
+                link_facts[name] = LinkFacts(True, may_run=may_run)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
