@@ -62,3 +62,8 @@ def test_a_workload_is_not_finished_here_before_its_job_there_is_known_to_be() -
         Finish("c", end),
     ]
     assert actions(bound, Remote(finished=end, admitted_at=1)) == [SyncJob("c", create=False), Finish("c", end)]
+
+
+def test_a_copy_that_is_being_removed_and_has_no_job_any_more_ends_nothing() -> None:
+    end = End("Succeeded", "", 1)
+    assert not [each for each in actions(WAITING, Remote(finished=end, leaving=True)) if isinstance(each, Finish)]
