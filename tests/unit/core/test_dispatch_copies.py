@@ -72,3 +72,8 @@ def test_what_is_left_of_an_attempt_before_goes_before_the_next_is_asked_for() -
     lost = Case(local, {}, {"c": Link(False, safe_at=5, may_run=True), "d": Link(True)})
     assert decide(lost, 0).actions == []
     assert decide(lost, 5).actions == [Nominate()]
+
+
+def test_a_copy_that_is_being_removed_and_has_no_job_any_more_ends_nothing() -> None:
+    end = End("Succeeded", "", 1)
+    assert not [each for each in actions(WAITING, Remote(finished=end, leaving=True)) if isinstance(each, Finish)]
