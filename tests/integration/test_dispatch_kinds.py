@@ -315,7 +315,7 @@ DISPATCHED = ExternalFramework(name="Train.v1.train.example.com")
 def definition() -> Json:
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     spec = {"type": "object", "properties": {"managedBy": {"type": "string"}, "steps": {"type": "integer"}}}
-    schema = {"type": "object", "properties": {"spec": spec, "status": anything}}
+    schema = {"type": "object", "required": ["spec"], "properties": {"spec": spec, "status": anything}}
     version = {
         "name": "v1",
         "served": True,
