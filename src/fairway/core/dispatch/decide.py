@@ -149,7 +149,7 @@ def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
         remote = remotes.get(local.cluster)
         return local.cluster if remote is not None and remote.admitted_at is not None else ""
     found = [(remote.admitted_at, name) for name, remote in remotes.items() if remote.admitted_at is not None]
-    if local.check is CheckState.PENDING and not local.evicted:
+    if local.check is CheckState.PENDING and local.nominated and not local.evicted:
         found = [each for each in found if each[1] in local.nominated]
     return min(found, default=(0, ""))[1]
 

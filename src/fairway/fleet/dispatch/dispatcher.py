@@ -15,7 +15,7 @@ from typing import Protocol
 
 from fairway.api.client import Client, Item, Resource
 from fairway.api.errors import ApiError
-from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.adapters import JobAdapter, Json
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.conditions import is_true
 from fairway.control.configuration import Configuration
@@ -32,6 +32,7 @@ from fairway.fleet.dispatch.facts import CustomKind, Scene
 from fairway.fleet.dispatch.knowledge import Knowledge
 from fairway.fleet.dispatch.nominator import Nominator
 from fairway.fleet.dispatch.outbox import Outbox
+from fairway.fleet.dispatch.places import Places, workload_of
 from fairway.fleet.dispatch.writes import COMPONENT, EVENT, Op, Outcome, Scribe
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
@@ -118,12 +119,7 @@ class Dispatcher:
         """By workload and cluster: what the cluster said when it would not take it."""
         self._remote_jobs: dict[tuple[str, str], dict[tuple[Resource, str], None]] = {}
         """By cluster and workload: jobs there that belong to it."""
-        self._check_of: dict[str, str] = {}
-        self._scenes: dict[str, tuple[str, ...]] = {}
-        self._jobs_of: dict[str, tuple[str, ...]] = {}
-        self._by_job: dict[str, set[str]] = {}
-        self._at: dict[str, set[str]] = {}
-        self._waiting: set[str] = set()
+        self._places = Places()
         self._dirty: dict[str, None] = {}
         self._due: list[tuple[Time, str]] = []
         self._wake = asyncio.Event()
@@ -147,7 +143,7 @@ class Dispatcher:
 
     def bound_to(self, cluster: str) -> list[Json]:
         """Workloads that run there, as far as the hub knows."""
-        found = (self.known.hub[WORKLOADS].get(key) for key in sorted(self._at.get(cluster, ())))
+        found = (self.known.hub[WORKLOADS].get(key) for key in self._places.at(cluster))
         return [each for each in found if each is not None and (each.get("status") or {}).get("clusterName") == cluster]
 
     def _next_epoch(self) -> int:
@@ -188,22 +184,21 @@ class Dispatcher:
             return
         name = key.partition("/")[2]
         checks = {check for check in self.known.controllers if self.known.config_of(check) == name}
-        for workload, check in sorted(self._check_of.items()):
-            if check in checks:
-                self.touch(workload)
+        for workload in self._places.with_checks(checks):
+            self.touch(workload)
 
     def _on_cluster(self, key: str, before: Item | None, after: Item | None) -> None:
         """Another pool, other labels, drained or no longer: what waits, or has a copy there, is nominated anew."""
         if _offers_itself(before) == _offers_itself(after):
             return
-        for workload in sorted(self._at.get(key.partition("/")[2], set()) | self._waiting):
+        for workload in self._places.at_or_waiting(key.partition("/")[2]):
             self.touch(workload)
 
     def _on_job(self, _key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
         if item is None or (b"multikueue" not in item.value and b"queue-name" not in item.value):
             return
-        for workload in sorted(self._by_job.get(item.meta.uid, ())):
+        for workload in self._places.of_job(item.uid or item.meta.uid):
             self.touch(workload)
 
     def _on_link(self, link: Link) -> None:
@@ -233,10 +228,10 @@ class Dispatcher:
     ) -> None:
         item = after or before
         assert item is not None
-        workload = names.prebuilt_workload(item.json())
+        workload = workload_of(item)
         if not workload:
             return
-        key = f"{item.meta.namespace}/{workload}"
+        key = f"{job.partition('/')[0]}/{workload}"
         known = self._remote_jobs.setdefault((cluster, key), {})
         if after is not None:
             known[resource, job] = None
@@ -252,7 +247,7 @@ class Dispatcher:
             box = self._boxes.pop(cluster, None)
             if box is not None:
                 asyncio.get_running_loop().create_task(box.stop(), name=f"outbox-{cluster}-stops")
-        for key in sorted(self._at.get(cluster, set()) | self._waiting):
+        for key in self._places.at_or_waiting(cluster):
             self.touch(key)
         if link is not None and link.connected:
             # Whatever is there is looked at: it may have lost its workload here while nobody could tell.
@@ -260,7 +255,7 @@ class Dispatcher:
                 self.touch(key)
 
     def _touch_all(self) -> None:
-        for key in sorted(self._scenes):
+        for key in self._places.all():
             self.touch(key)
 
     def touch(self, key: str) -> None:
@@ -270,12 +265,12 @@ class Dispatcher:
 
     def touch_job(self, uid: str) -> None:
         """More is known of what a job of the hub has elsewhere."""
-        for key in sorted(self._by_job.get(uid, set()) | self._held.pop(uid, set())):
+        for key in sorted({*self._places.of_job(uid), *self._held.pop(uid, ())}):
             self.touch(key)
 
     def bound(self, uid: str) -> str:
         """The cluster that a job of the hub was given to; empty while it was not."""
-        for key in sorted(self._by_job.get(uid, ())):
+        for key in self._places.of_job(uid):
             workload = self.known.hub[WORKLOADS].get(key) or {}
             cluster = (workload.get("status") or {}).get("clusterName")
             if cluster:
@@ -376,17 +371,17 @@ class Dispatcher:
     # --- one workload -----------------------------------------------------------------------------------------------
 
     def _look(self, key: str, now: Time) -> Outcome:
+        if key in self.known.hub[WORKLOADS] and any(box.busy(key) for box in self._boxes.values()):
+            return Outcome()  # the answer makes us look again
         leaving = frozenset(self._leaving.get(key, ()))
         scene = self.known.scene(key, leaving)
-        self._remember(key, scene)
+        self._places.see(key, scene)
         if scene is None:
             self.nominator.forget(key)
             self._awaited.pop(key, None)
             for unsure in self._unsure.values():
                 unsure.discard(key)
             return self._orphans(key, now)
-        if any(box.busy(key) for box in self._boxes.values()):
-            return Outcome()  # the answer makes us look again
         if self.known.awaits(scene):
             return Outcome()
         if not scene.jobs and scene.adapter is not None and not scene.workload["metadata"].get("deletionTimestamp"):
@@ -558,37 +553,6 @@ class Dispatcher:
         at = now + min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
         self._failures[key, cluster] = (count, at)
         heapq.heappush(self._due, (at, key))
-
-    # --- who is where -----------------------------------------------------------------------------------------------
-
-    def _remember(self, key: str, scene: Scene | None) -> None:
-        """Which workloads to look at when a link changes, or a job."""
-        for cluster in self._scenes.pop(key, ()):
-            self._at[cluster].discard(key)
-        for uid in self._jobs_of.pop(key, ()):
-            known = self._by_job.get(uid)
-            if known is not None:
-                known.discard(key)
-                if not known:
-                    del self._by_job[uid]
-        self._waiting.discard(key)
-        self._check_of.pop(key, None)
-        if scene is None:
-            return
-        self._check_of[key] = scene.check
-        status = scene.workload.get("status") or {}
-        clusters = {*scene.remotes, *(status.get("nominatedClusterNames") or ())}
-        if status.get("clusterName"):
-            clusters.add(status["clusterName"])
-        for cluster in clusters:
-            self._at.setdefault(cluster, set()).add(key)
-        self._scenes[key] = tuple(clusters)
-        uids = tuple(owner["uid"] for owner in scene.workload["metadata"].get("ownerReferences") or ())
-        self._jobs_of[key] = uids
-        for uid in uids:
-            self._by_job.setdefault(uid, set()).add(key)
-        if not status.get("clusterName"):
-            self._waiting.add(key)
 
 
 def _any_over(jobs: Sequence[Json] | None) -> bool:
