@@ -305,36 +305,6 @@ def test_a_job_whose_creation_nobody_confirmed_may_run_until_its_cluster_is_know
     run(test, {"one": "1", "two": "1"})
 
 
-def test_a_job_that_was_sent_and_never_arrived_may_yet_arrive_until_its_copy_is_gone() -> None:
-    async def test(made: Fleeting) -> None:
-        first = made.wires["one"]
-
-        async def create(resource: Any, *rest: Any, **named: Any) -> Any:
-            if resource.plural == "jobs":
-                raise ApiError(0, "Unreachable", "the connection was closed before an answer came")
-            return await first.__getattr__("create")(resource, *rest, **named)
-
-        async def delete(*_arguments: Any, **_named: Any) -> Any:
-            raise ApiError(503, "ServiceUnavailable", "not now")
-
-        first.create, first.delete = create, delete
-        await made.submit("a", cpu="2")
-        workload = await made.workload("a")
-        assert workload is not None
-        assert workload["status"]["clusterName"] == "one"
-        await made.clusters["two"].patch(cluster_queues(), "main", quota("2"), "")
-        for policy in ("HoldAndDrain", "None"):
-            await made.hub.patch(cluster_queues(), "main", {"spec": {"stopPolicy": policy}}, "")
-            await made.settle()
-        assert await made.workload("a", "one") is not None
-        assert await made.workload("a", "two") is None, "what was sent to the first could start there yet"
-        del first.delete
-        await made.move(60)
-        assert await made.workload("a", "two") is not None
-
-    run(test, {"one": "2", "two": "1"})
-
-
 def test_what_the_hub_itself_refuses_is_tried_again_later_and_not_without_end() -> None:
     async def test(made: Fleeting) -> None:
         refused = []
@@ -368,3 +338,33 @@ def test_a_cluster_that_does_not_take_the_job_is_told_of() -> None:
         assert any('"one" does not take it' in each and "already exists" in each for each in events), events
 
     run(test, {"one": "4"})
+
+
+def test_a_job_that_was_sent_and_never_arrived_may_yet_arrive_until_its_copy_is_gone() -> None:
+    async def test(made: Fleeting) -> None:
+        first = made.wires["one"]
+
+        async def create(resource: Any, *rest: Any, **named: Any) -> Any:
+            if resource.plural == "jobs":
+                raise ApiError(0, "Unreachable", "the connection was closed before an answer came")
+            return await first.__getattr__("create")(resource, *rest, **named)
+
+        async def delete(*_arguments: Any, **_named: Any) -> Any:
+            raise ApiError(503, "ServiceUnavailable", "not now")
+
+        first.create, first.delete = create, delete
+        await made.submit("a", cpu="2")
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["clusterName"] == "one"
+        await made.clusters["two"].patch(cluster_queues(), "main", quota("2"), "")
+        for policy in ("HoldAndDrain", "None"):
+            await made.hub.patch(cluster_queues(), "main", {"spec": {"stopPolicy": policy}}, "")
+            await made.settle()
+        assert await made.workload("a", "one") is not None
+        assert await made.workload("a", "two") is None, "what was sent to the first could start there yet"
+        del first.delete
+        await made.move(60)
+        assert await made.workload("a", "two") is not None
+
+    run(test, {"one": "2", "two": "1"})

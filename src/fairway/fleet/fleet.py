@@ -117,6 +117,7 @@ class Fleet:
             enabled,
             self._window,
             lambda cluster: self.leases.safe_at(cluster, self.links.now()),
+            lambda: self.leases.departed(self.links.names(), self.links.now()),
             self.pods,
             patience,
         )

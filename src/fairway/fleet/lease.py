@@ -11,7 +11,7 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -318,6 +318,13 @@ class Leases:
         """What to note of a cluster; nothing where it never had a connection."""
         known = self._known.get(cluster)
         return None if known is None else math.ceil(known[0].hold_s(self._terms(cluster), self._clock.monotonic))
+
+    def departed(self, linked: Container[str], now: Time) -> dict[str, Time]:
+        """Until when work may still run on clusters that have left the fleet. The nameless one stands for those that left before this
+        process began: nobody knows them any more, but their leases were renewed before it did."""
+        found = {name: at for name in self._known if name not in linked and (at := self.safe_at(name, now)) is not None}
+        found[""] = now + int((self._born + Terms().hold_s - self._clock.monotonic) * SECOND)
+        return {name: at for name, at in found.items() if at > now}
 
     def fenced(self, cluster: str) -> bool | None:
         known = self._known.get(cluster)

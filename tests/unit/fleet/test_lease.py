@@ -277,6 +277,20 @@ def test_a_cluster_that_is_gone_since_an_earlier_life_of_the_hub_is_held_for_the
     run(scenario())
 
 
+def test_clusters_that_left_the_fleet_are_held_until_their_lease_is_over_and_so_is_whoever_left_before() -> None:
+    async def scenario() -> None:
+        async with world() as here:
+            leases = Leases(ORIGIN, here.clock, lambda: 1, fenced=lambda _cluster: True)
+            await asyncio.sleep(3)
+            leases.guard("c", here.client)
+            assert leases.departed(("c",), 0) == {"": 22 * SECOND}
+            assert leases.departed((), 0) == {"c": 22 * SECOND, "": 22 * SECOND}
+            await asyncio.sleep(22)
+            assert leases.departed((), 0) == {}
+
+    run(scenario())
+
+
 def test_the_floor_is_below_everything_on_its_way() -> None:
     async def scenario() -> None:
         async with hub_and_cluster() as (hub, here):

@@ -179,11 +179,10 @@ class Jobs:
                     if not known:
                         del self._by_owner[owner.uid]
                 self._mark(owner, meta.namespace, urgent=after is not None and is_live(after))
+        namespace, _, name = key.partition("/")
         for index in range(len(self._adapters)):
-            namespace, _, name = key.partition("/")
-            group = JobKey(index, namespace, name)
-            if group in self._members:
-                self.agenda.add(group)
+            if (index, namespace, name) in self._members:
+                self.agenda.add(JobKey(index, namespace, name))
 
     def _on_pods_ended(self, workload: str) -> None:
         self.look_at(workload)

@@ -143,13 +143,13 @@ def _is_dead(case: Case, remote: Remote) -> bool:
 
 
 def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
-    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent before, and
-    arrived or came back late, is to go."""
+    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent for an attempt
+    before, and arrived or came back late, is to go."""
     if local.cluster:
         remote = remotes.get(local.cluster)
         return local.cluster if remote is not None and remote.admitted_at is not None else ""
     found = [(remote.admitted_at, name) for name, remote in remotes.items() if remote.admitted_at is not None]
-    if local.check is CheckState.PENDING and local.nominated and not local.evicted:
+    if local.check is CheckState.PENDING and not local.evicted and (local.nominated or local.again):
         found = [each for each in found if each[1] in local.nominated]
     return min(found, default=(0, ""))[1]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -81,11 +81,13 @@ class Dispatcher:
         adapters: Sequence[JobAdapter],
         window: Callable[[str], Time] | None = None,
         released: Callable[[str], Time | None] | None = None,
+        departed: Callable[[], Mapping[str, Time]] = dict,
         pods: Pods | None = None,
         patience: Time = PATIENCE,
     ) -> None:
         """revision: the hub's own, now. window: how long a cluster that knows no leases must be out of reach to be given up.
-        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows.
+        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows. departed: all such clusters on which
+        something may still run, and until when.
         pods: who shows the pods of clusters here; a job is over when they are seen (patience: or so much later), and its copy goes when
         their output is kept."""
         self._config = config
@@ -96,6 +98,7 @@ class Dispatcher:
         self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
         self._window = window or (lambda _cluster: self._lost)
         self._released = released
+        self._departed = departed
         self._pods = pods
         self._patience = patience
         self._awaited: dict[str, Time] = {}
@@ -114,6 +117,8 @@ class Dispatcher:
         until the copy that it belongs to is gone."""
         self._held: dict[str, set[str]] = {}
         """By job: workloads whose copies wait for the job's output to be kept."""
+        self._inherited: set[str] = set()
+        """Workloads that had attempts before this process began."""
         self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
         self.refusals: dict[tuple[str, str], str] = {}
         """By workload and cluster: what the cluster said when it would not take it."""
@@ -289,6 +294,8 @@ class Dispatcher:
         self.known.load()
         for key in self.known.hub[WORKLOADS]:
             self.touch(key)
+            if facts.had_attempts(self.known.hub[WORKLOADS].get(key) or {}):
+                self._inherited.add(key)
         self._wake.set()
 
     async def stop(self) -> None:
@@ -460,6 +467,10 @@ class Dispatcher:
                 continue
             may_run = may_run or (again and not link.ever_synced)
             link_facts[name] = LinkFacts(False, link.safe_at(self._window(name)), may_run)
+        if again:  # on a cluster, perhaps, that left the fleet since; nothing here says which it was
+            for name, at in self._departed().items():
+                if name or key in self._inherited:
+                    link_facts.setdefault(name, LinkFacts(False, at, True))
         return Case(facts.local_of(scene, now), remotes, link_facts, self._gates, self._lost)
 
     def _safe_without(self, cluster: str) -> Time:
