@@ -126,7 +126,8 @@ class Node:
             fleet = self._lead(space) if space.name == self._hub else None
             queueing = self.queueing[space.name]
             elsewhere = fleet.logs if fleet is not None else None
-            served.append(Served(space, self._access[space.name], logs, queueing.explain, queueing.views, elsewhere))
+            explain = fleet.explanations.explain if fleet is not None else queueing.explain
+            served.append(Served(space, self._access[space.name], logs, explain, queueing.views, elsewhere))
         _warm_up(self.spaces[0])
         app = App(served)
         app.ready = True

@@ -11,7 +11,7 @@ from tests.chaos.stage import Stage
 
 PATIENT = Terms(lease_s=30, grace_s=1, margin_s=1.0)
 """Nothing is lost for as long as a test takes, however busy the machine."""
-HASTY = Terms(lease_s=2, grace_s=1, margin_s=1.0)
+HASTY = Terms(lease_s=3, grace_s=1, margin_s=1.0)
 """What is out of reach is given up soon; on a busy machine, even what is not."""
 
 

@@ -8,6 +8,7 @@ of watches, line by line.
     mute    requests arrive and are carried out; answers and events do not come back
     hole    neither way
     cut     connections break, new ones are refused at once
+    forget  connections go silent for good and nobody is told, as when a firewall forgot them; new ones work
 
 What is held up is not gone: as with TCP, it may arrive when the network is healed, be it that whoever sent it has long given up.
 """
@@ -80,13 +81,16 @@ class _Gate:
             raise Lost
 
 
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
 class Proxy:
     """`start` it in the loop that it is to live in; the rest may be set at any time."""
 
     def __init__(self, cluster: str, port: int) -> None:
         """port: of the cluster, on this machine."""
         self.cluster = cluster
-        self._target = port
+        self.target = port
         self.delay: Callable[[], float] = lambda: 0.0
         """Seconds that the next message takes."""
         self.twice: Literal["", "first", "second"] = ""
@@ -94,11 +98,11 @@ class Proxy:
         self.counts: Counter[str] = Counter()
         self.requests: list[Message] = []
         """Every write that was passed on, in the order in which it was."""
+        self.taps: list[Tap] = []
+        self.is_cut = False
         self._requests, self._answers = _Gate(), _Gate()
-        self._cut = False
-        self._taps: list[Tap] = []
         self._server: asyncio.Server | None = None
-        self._connections: dict[asyncio.Task[None], list[asyncio.StreamWriter]] = {}
+        self._connections: dict[asyncio.Task[None], _Connection] = {}
         self.port = 0
 
     async def start(self) -> None:
@@ -114,16 +118,36 @@ class Proxy:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.is_cut:
+            _reset(writer)
+            return
+        connection = _Connection(self, (reader, writer), self._requests, self._answers)
+        task = asyncio.get_running_loop().create_task(connection.serve())
+        self._connections[task] = connection
+        task.add_done_callback(lambda done: self._connections.pop(done, None))
+
     def tap(self, tap: Tap) -> Callable[[], None]:
         """It sees every message before it passes, and holds it for as long as it takes. Returns what ends it."""
-        self._taps.append(tap)
-        return lambda: self._taps.remove(tap) if tap in self._taps else None
+        self.taps.append(tap)
+        return lambda: self.taps.remove(tap) if tap in self.taps else None
+
+    async def send_again(self, request: Message) -> Message:
+        """A request from before, as when it was held up somewhere on the way."""
+        upstream = await asyncio.open_connection("127.0.0.1", self.target, limit=LINE_BYTES_MAX)
+        try:
+            await _write(upstream[1], request.raw)
+            answer = await wire.read(upstream[0])
+            assert answer is not None
+            return answer
+        finally:
+            _reset(upstream[1])
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def cut(self) -> None:
         self.counts["cut"] += 1
-        self._cut = True
+        self.is_cut = True
         self._break_all()
 
     def hole(self) -> None:
@@ -139,66 +163,59 @@ class Proxy:
         self.counts["mute"] += 1
         self._answers.shut()
 
+    def forget(self) -> None:
+        self.counts["forget"] += 1
+        self._requests.shut()
+        self._answers.shut()
+        self._requests, self._answers = _Gate(), _Gate()
+
     def heal(self, *, late: bool = True) -> None:
         """late: what was held up arrives now; if not, it is gone, and its connections with it."""
-        self._cut = False
+        self.is_cut = False
         self._requests.open(late=late)
         self._answers.open(late=late)
 
     def _break_all(self) -> None:
-        for writers in self._connections.values():
-            for writer in writers:
-                _reset(writer)
+        for connection in self._connections.values():
+            connection.reset()
 
-    # --- connections ------------------------------------------------------------------------------------------------
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._cut:
-            _reset(writer)
-            return
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._connections[task] = [writer]
-        task.add_done_callback(lambda done: self._connections.pop(done, None))
+class _Connection:
+    """One of the hub's, and the one to the cluster that belongs to it. The gates are its own for life."""
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+    def __init__(self, proxy: Proxy, hub: Stream, requests: _Gate, answers: _Gate) -> None:
+        self._proxy = proxy
+        self._hub = hub
+        self._cluster: Stream | None = None
+        self._requests = requests
+        self._answers = answers
+
+    def reset(self) -> None:
+        for stream in filter(None, (self._hub, self._cluster)):
+            _reset(stream[1])
+
+    async def serve(self) -> None:
         try:
-            while (request := await wire.read(reader)) is not None:
+            while (request := await wire.read(self._hub[0])) is not None:
                 await self._pass("request", request, request.body)
-                if upstream is None:
-                    upstream = await self._connect()
-                if self.twice and request.writes:
-                    upstream = await self._send_twice(request, writer, upstream)
+                if self._proxy.twice and request.writes:
+                    await self._exchange_twice(request)
                 else:
-                    await self._exchange(request, reader, writer, upstream)
+                    await self._exchange(request)
         except (Broken, Lost, OSError):
             pass
         finally:
-            for each in (writer, *(upstream[1:] if upstream is not None else ())):
-                _reset(each)
+            self.reset()
 
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._target, limit=LINE_BYTES_MAX)
-        task = asyncio.current_task()
-        if task in self._connections:
-            self._connections[task].append(writer)
-        return reader, writer
-
-    async def _exchange(
-        self,
-        request: Message,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-    ) -> None:
-        answer = await self._ask(request, upstream)
+    async def _exchange(self, request: Message) -> None:
+        answer = await self._ask(request)
         if not answer.streamed:
             await self._pass("answer", request, answer.body, answer.status)
-            await _write(writer, answer.raw)
+            await _write(self._hub[1], answer.raw)
             return
-        await _write(writer, answer.raw)
-        leaves = asyncio.ensure_future(reader.read(1))
-        stream = asyncio.ensure_future(self._stream(request, writer, upstream[0]))
+        await _write(self._hub[1], answer.raw)
+        leaves = asyncio.ensure_future(self._hub[0].read(1))
+        stream = asyncio.ensure_future(self._stream(request))
         try:
             await asyncio.wait({leaves, stream}, return_when=asyncio.FIRST_COMPLETED)
             if not stream.done():
@@ -209,29 +226,43 @@ class Proxy:
                 each.cancel()
             await asyncio.gather(leaves, stream, return_exceptions=True)
 
-    async def _stream(self, request: Message, writer: asyncio.StreamWriter, source: asyncio.StreamReader) -> None:
+    async def _exchange_twice(self, request: Message) -> None:
+        self._proxy.counts["twice"] += 1
+        first = await self._ask(request)
+        self._forget_cluster()
+        second = await self._ask(request)
+        answer = first if self._proxy.twice == "first" else second
+        await self._pass("answer", request, answer.body, answer.status)
+        await _write(self._hub[1], answer.raw)
+
+    def _forget_cluster(self) -> None:
+        if self._cluster is not None:
+            _reset(self._cluster[1])
+            self._cluster = None
+
+    async def _stream(self, request: Message) -> None:
+        assert self._cluster is not None
         rest = b""
         try:
-            while data := await wire.piece(source):
+            while data := await wire.piece(self._cluster[0]):
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
                     await self._pass("event", request, line)
-                    await _write(writer, wire.chunk(line + b"\n"))
+                    await _write(self._hub[1], wire.chunk(line + b"\n"))
         except Broken:
             await self._answers.pass_through()  # that the other side is gone is news, too
             raise
         await self._answers.pass_through()
-        await _write(writer, wire.chunk(rest) + b"0\r\n\r\n" if rest else b"0\r\n\r\n")
+        await _write(self._hub[1], wire.chunk(rest) + wire.LAST if rest else wire.LAST)
 
-    async def _ask(self, request: Message, upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> Message:
+    async def _ask(self, request: Message) -> Message:
+        if self._cluster is None:
+            self._cluster = await asyncio.open_connection("127.0.0.1", self._proxy.target, limit=LINE_BYTES_MAX)
         if request.writes:
-            self.requests.append(request)
-        await _write(upstream[1], request.raw)
-        return await self._answer(upstream[0])
-
-    async def _answer(self, source: asyncio.StreamReader) -> Message:
+            self._proxy.requests.append(request)
+        await _write(self._cluster[1], request.raw)
         try:
-            answer = await wire.read(source)
+            answer = await wire.read(self._cluster[0])
         except Broken:
             answer = None
         if answer is None:
@@ -239,39 +270,16 @@ class Proxy:
             raise Broken("the cluster is gone")
         return answer
 
-    async def _send_twice(
-        self,
-        request: Message,
-        writer: asyncio.StreamWriter,
-        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        self.counts["twice"] += 1
-        answers = [await self._ask(request, upstream)]
-        upstream = await self._connect()
-        answers.append(await self._ask(request, upstream))
-        answer = answers[0 if self.twice == "first" else 1]
-        await self._pass("answer", request, answer.body, answer.status)
-        await _write(writer, answer.raw)
-        return upstream
-
-    async def send_again(self, request: Message) -> Message:
-        """A request from before, as when it was held up somewhere on the way."""
-        upstream = await asyncio.open_connection("127.0.0.1", self._target, limit=LINE_BYTES_MAX)
-        try:
-            return await self._ask(request, upstream)
-        finally:
-            _reset(upstream[1])
-
     async def _pass(self, way: Way, request: Message, data: bytes, status: int = 0) -> None:
         gate = self._requests if way == "request" else self._answers
         await gate.pass_through()
-        delay = self.delay()
+        delay = self._proxy.delay()
         if delay:
             await asyncio.sleep(delay)
-        for tap in list(self._taps):
-            await tap(Passing(self.cluster, way, request, data, status))
+        for tap in list(self._proxy.taps):
+            await tap(Passing(self._proxy.cluster, way, request, data, status))
         await gate.pass_through()
-        if self._cut:
+        if self._proxy.is_cut:
             raise Lost
 
 

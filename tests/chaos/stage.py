@@ -20,7 +20,7 @@ from fairway.control.conditions import find_condition, is_true
 from fairway.control.resources import CLUSTER_QUEUES, PODS, WORKLOADS
 from fairway.fleet import joining
 from fairway.fleet.lease import Terms
-from fairway.fleet.resources import CLUSTERS
+from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS
 from tests.chaos import nodes
 from tests.chaos.nodes import NodeProcess
 from tests.chaos.proxy import Passing, Proxy
@@ -92,7 +92,7 @@ class Stage:
         for name in self.clusters:
             await self.join(name)
         for name in self.clusters:
-            await self.until(lambda name=name: self._is_healthy(name), f"{name} is healthy")
+            await self.until(lambda name=name: self.is_healthy(name), f"{name} is healthy")
 
     async def join(self, name: str) -> None:
         """With a new token; done again, the one before is revoked."""
@@ -110,7 +110,7 @@ class Stage:
         way = joining.Way(f"http://127.0.0.1:{self.proxies[name].port}")
         await joining.join(hub, node.client, described, way)
 
-    async def _is_healthy(self, name: str) -> bool:
+    async def is_healthy(self, name: str) -> bool:
         found = (await self.hub.client.get(CLUSTERS, name)).json()
         return bool((found.get("status") or {}).get("health") == "Healthy")
 
@@ -125,8 +125,8 @@ class Stage:
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
-    async def submit(self, seconds: float = -1, *options: str, name: str = "") -> str:
-        """A job that runs for so long, or until `let_end`. Not one failure is allowed to it."""
+    async def submit(self, seconds: float = -1, *options: str, on: str = "", name: str = "") -> str:
+        """A job that runs for so long, or until `let_end`; on a certain cluster, if one is named. Not one failure is allowed to it."""
         self._count += 1
         name = name or f"job-{self._count}"
         command = [sys.executable, "-I", "-S", str(PAYLOAD), str(self.folder), name, str(seconds), *options]
@@ -139,7 +139,11 @@ class Stage:
         }
         pod = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}
         body = {
-            "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "default"}},
+            "metadata": {
+                "name": name,
+                "labels": {"kueue.x-k8s.io/queue-name": "default"},
+                "annotations": {CLUSTER_SELECTOR: f"name={on}"} if on else {},
+            },
             "spec": {"backoffLimit": 0, "suspend": True, "template": {"spec": pod}},
         }
         await self.hub.client.create(JOBS, body, "default")
@@ -186,24 +190,16 @@ class Stage:
             raise AssertionError(f"waited in vain until {what}; {trouble}\n{await self._story()}") from None
 
     async def _story(self) -> str:
-        """All there is to see, for whoever has to find out."""
+        """What is not over yet, everywhere, for whoever has to find out."""
         lines = [" ".join(map(str, entry)) for entry in self.diary()[-20:]]
         for node in (self.hub, *self.clusters.values()):
+            lines += [f"{node.name}: {line}" for line in (node.folder / "node.log").read_text().splitlines()[-10:]]
             for resource in (JOBS, WORKLOADS, PODS):
                 with contextlib.suppress(ApiError, TimeoutError):
                     async with asyncio.timeout(5):
-                        for item in (await node.client.list(resource)).items:
-                            obj = item.json()
-                            metadata = {
-                                key: obj["metadata"].get(key)
-                                for key in ("deletionTimestamp", "finalizers", "annotations")
-                            }
-                            metadata = {key: value for key, value in metadata.items() if value}
-                            shown = json.dumps(
-                                {"metadata": metadata, "active": obj["spec"].get("active"), "status": obj.get("status")}
-                            )
-                            lines.append(f"{node.name} {resource.plural} {obj['metadata']['name']} {shown}")
-            lines += [f"{node.name}: {line}" for line in (node.folder / "node.log").read_text().splitlines()[-15:]]
+                        found = [item.json() for item in (await node.client.list(resource)).items]
+                        left = [each for each in found if not (is_true(each, "Complete") or is_true(each, "Finished"))]
+                        lines += [f"{node.name} {resource.plural} {json.dumps(each)}" for each in left[:3]]
         return "\n".join(lines)
 
     # --- points of a job's life -------------------------------------------------------------------------------------

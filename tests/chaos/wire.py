@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+LAST = b"0\r\n\r\n"
+"""The end of a stream."""
+
 
 class Broken(Exception):
     """The other side is gone, or says something that is no HTTP."""

@@ -432,6 +432,31 @@ def test_many_writes_at_once_have_a_result_each(reached: Reached) -> None:
 TYPE = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
+def test_many_deletes_at_once_have_a_result_each_and_name_what_they_mean(reached: Reached) -> None:
+    async def body() -> None:
+        first, second = await reached.create("d1"), await reached.create("d2")
+        other = Deletion(uid=second.meta.uid)
+        results = await reached.client.bulk(
+            [
+                BulkItem("delete", CONFIGMAPS, reached.configmap("d1"), how=other),
+                BulkItem("delete", CONFIGMAPS, reached.configmap("absent")),
+                BulkItem("delete", CONFIGMAPS, reached.configmap("d1"), how=Deletion(uid=first.meta.uid)),
+                BulkItem("delete", CONFIGMAPS, reached.configmap("d2"), how=Deletion("Foreground")),
+                BulkItem("delete", CONFIGMAPS, {"metadata": {"namespace": reached.namespace}} | TYPE),
+            ]
+        )
+        assert [each.code if isinstance(each, ApiError) else each.meta.name for each in results] == [
+            409,
+            404,
+            "d1",
+            "d2",
+            400,
+        ]
+        assert (await reached.refused(reached.client.get(CONFIGMAPS, "d1", reached.namespace))).code == 404
+
+    reached.run(body)
+
+
 def test_more_than_one_call_can_hold_is_written_all_the_same(reached: Reached) -> None:
     async def body() -> None:
         count = 25
@@ -536,9 +561,14 @@ def test_a_server_without_bulk_calls_is_written_to_one_by_one(node: Running, ans
             assert isinstance(results[0], Item)
             assert isinstance(results[1], ApiError)
             assert results[1].code == 404
-            await client.bulk([BulkItem("update", CONFIGMAPS, on.configmap("one"))])
+            deleted = await client.bulk(
+                [
+                    BulkItem("delete", CONFIGMAPS, on.configmap("one")),
+                    BulkItem("delete", CONFIGMAPS, on.configmap("absent")),
+                ]
+            )
+            assert [each.code if isinstance(each, ApiError) else each.meta.name for each in deleted] == ["one", 404]
             assert len(asked) == 1, "it is asked once"
-            await client.delete(CONFIGMAPS, "one", "remote")
             await client.close()
 
     node.run(body())

@@ -144,6 +144,58 @@ def test_an_evicted_pod_ends_on_its_cluster_and_waits_again_on_the_hub() -> None
     run(test, {"one": "4"})
 
 
+def test_a_copy_whose_job_somebody_took_away_is_no_end_of_the_work() -> None:
+    """A Kueue finishes such a workload by itself: OwnerNotFound. It is dispatched again, and so is an evicted pod that ended thereby."""
+
+    async def test(made: Fleeting) -> None:
+        await made.hub.client.create(PODS, pod("p"))
+        await made.settle()
+        await becomes(made, "one", "p", "Running")
+        there = made.clusters["one"]
+        remote = await only_workload(there)
+        said = {
+            "type": "Finished",
+            "status": "True",
+            "reason": "OwnerNotFound",
+            "message": "",
+            "lastTransitionTime": "2025-11-13T02:13:20Z",
+        }
+        status = {**remote["status"], "conditions": [*remote["status"]["conditions"], said]}
+        await there.client.update(WORKLOADS, {**remote, "status": status}, subresource="status")
+        await made.settle()
+        workload = await only_workload(made.hub)
+        assert "Finished" not in conditions(workload)
+        assert (workload["status"]["clusterName"], workload["status"]["admissionChecks"][0]["state"]) == (
+            "one",
+            "Ready",
+        )
+        assert (await only_workload(there))["metadata"]["uid"] != remote["metadata"]["uid"], "another copy"
+        assert (await known(made.hub, PODS, "p"))["status"]["phase"] == "Pending"
+
+    run(test, {"one": "4"})
+
+
+def test_an_end_without_a_word_is_taken_over() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a")
+        await made.play()
+        there = made.clusters["one"]
+        remote = await only_workload(there)
+        said = {
+            "type": "Finished",
+            "status": "True",
+            "reason": "OwnWords",
+            "message": "",
+            "lastTransitionTime": "2025-11-13T02:13:20Z",
+        }
+        status = {**remote["status"], "conditions": [*remote["status"]["conditions"], said]}
+        await there.client.update(WORKLOADS, {**remote, "status": status}, subresource="status")
+        await made.settle()
+        assert conditions(await only_workload(made.hub))["Finished"] == ("True", "OwnWords", "")
+
+    run(test, {"one": "4"})
+
+
 def jobset(name: str, replicas: int = 2, cpu: str = "1") -> Json:
     container = {"name": "c", "image": "ubuntu:22.04", "resources": {"requests": {"cpu": cpu}}}
     template = {"spec": {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}}
@@ -189,7 +241,9 @@ def test_a_set_of_jobs_runs_on_the_cluster_and_counts_as_running_until_its_last_
 
             await eventually(made, lambda: pods(2))
             assert (await known(made.hub, JOBSETS, "s"))["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
-            assert await made.hub.all(PODS) == []
+            seen = [each["metadata"] for each in await made.hub.all(PODS)]
+            owners = [(each["labels"]["fairway.dev/cluster"], each["ownerReferences"][0]["kind"]) for each in seen]
+            assert owners == [("one", "JobSet")] * 2, "what is seen of them on the hub is the cluster's"
             assert await made.hub.all(JOBS) == []
             for each in await there.all(PODS):
                 await there.client.post(PODS, each["metadata"]["name"], "binding", BINDING, "default")
@@ -261,7 +315,7 @@ DISPATCHED = ExternalFramework(name="Train.v1.train.example.com")
 def definition() -> Json:
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     spec = {"type": "object", "properties": {"managedBy": {"type": "string"}, "steps": {"type": "integer"}}}
-    schema = {"type": "object", "properties": {"spec": spec, "status": anything}}
+    schema = {"type": "object", "required": ["spec"], "properties": {"spec": spec, "status": anything}}
     version = {
         "name": "v1",
         "served": True,

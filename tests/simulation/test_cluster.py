@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fairway.sim.fleet.story import Plan, tell
+from fairway.sim.fleet.plan import alone
+from fairway.sim.fleet.story import tell
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 HISTORIES, GROUPS = 40, 4
@@ -18,12 +19,12 @@ HISTORIES, GROUPS = 40, 4
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_job_of_a_cluster_finishes_exactly_once_whatever_goes_wrong(group: int) -> None:
     for seed in range(1 + group, 1 + HISTORIES, GROUPS):
-        told = tell(seed, Plan(clusters=1))
+        told = tell(seed, alone())
         assert not told.broken, f"seed {seed}: {told.broken}\n" + "\n".join(told.lines[-60:])
 
 
 def test_a_seed_tells_the_same_history_again() -> None:
-    first, second = tell(3, Plan(clusters=1)), tell(3, Plan(clusters=1))
+    first, second = tell(3, alone()), tell(3, alone())
     assert first.lines == second.lines
     assert first.digest == second.digest
 
@@ -36,7 +37,7 @@ def test_a_seed_tells_the_same_history_in_another_process_with_other_hashes() ->
 
 def _in_a_process_of_its_own(seed: str, hashes: str) -> str:
     told = subprocess.run(
-        [sys.executable, "-m", "fairway.sim.fleet", "--seed", seed, "--clusters", "1"],
+        [sys.executable, "-m", "fairway.sim.fleet", "--seed", seed, "--alone"],
         env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONHASHSEED": hashes},
         capture_output=True,
         text=True,

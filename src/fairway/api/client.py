@@ -23,7 +23,7 @@ _IN_NAMES = ":"
 Sent = bytes | dict[str, Any] | msgspec.Struct
 """An object as a client may give it: JSON text, a JSON value, or a typed object, which is the API's own once it was given to be created."""
 WatchType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
-Verb = Literal["create", "update", "updateStatus"]
+Verb = Literal["create", "update", "updateStatus", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +110,32 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class BulkItem:
-    """One write of many, each with its own result."""
-
-    verb: Verb
-    resource: Resource
-    body: Sent
-    given: Sequence[Known] = ()
-    """Once one of these is not the newest any more, this write and those that follow in the call are refused as conflicts."""
-
-
-BulkResults = list[Item | ApiError]
-
-
-@dataclass(frozen=True, slots=True)
 class Deletion:
     propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
     uid: str = ""
     resource_version: str = ""
     grace_seconds: int | None = None
     """What a pod gets to end in good order; None: as it says itself. 0 takes it out at once."""
+
+
+BACKGROUND = Deletion()
+
+
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """One write of many, each with its own result. What is deleted is named by its body: apiVersion, kind, name and namespace."""
+
+    verb: Verb
+    resource: Resource
+    body: Sent
+    given: Sequence[Known] = ()
+    """Once one of these is not the newest any more, this write and those that follow in the call are refused as conflicts."""
+    how: Deletion = BACKGROUND
+    """For what is deleted."""
+
+
+BulkResults = list[Item | ApiError]
+"""An item for each that was done: the object as it is then; of one that is gone, as it was or as it was named."""
 
 
 class Client(Protocol):
@@ -174,4 +180,3 @@ class Client(Protocol):
 
 
 EVERYWHERE = Query()
-BACKGROUND = Deletion()

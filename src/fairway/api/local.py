@@ -116,8 +116,7 @@ class LocalClient:
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
         target = self._target(resource, namespace, require_name(name))
-        options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
-        await self._write(lambda: self._space.objects.delete(target, options, self._options))
+        await self._write(lambda: self._delete(target, how))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
         given = {id(item.given): item.given for item in items if item.given}
@@ -142,6 +141,9 @@ class LocalClient:
         if item.verb == "create":
             return lambda: self._create(self._target(item.resource), item.body, self._options)
         body = plain(item.body)
+        if item.verb == "delete":
+            name, namespace = codec.identity(body)
+            return lambda: self._delete(self._target(item.resource, namespace, require_name(name)), item.how)
         subresource = "status" if item.verb == "updateStatus" else ""
         return lambda: self._update(item.resource, body, subresource, self._options)
 
@@ -151,13 +153,19 @@ class LocalClient:
             return self._space.objects.create_object(target, body, options, [])
         return self._space.objects.create(target, plain(body), options)
 
+    def _delete(self, target: Target, how: Deletion) -> Write:
+        options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
+        return self._space.objects.delete(target, options, self._options)
+
     def _update(self, resource: Resource, body: codec.Body, subresource: str, options: Options) -> Write:
         name, namespace = codec.identity(body)
         require_name(name)
+        target = self._target(resource, namespace, name, subresource)
         if subresource == "status" and isinstance(body, dict):
-            # Nothing else of it is looked at, so nothing else needs to be read.
-            body = {key: body[key] for key in _WITH_STATUS if key in body}
-        return self._space.objects.update(self._target(resource, namespace, name, subresource), body, options)
+            # Nothing else of it is looked at, so nothing else needs to be read but what a whole object must have.
+            required = target.version.node.required
+            body = {key: value for key, value in body.items() if key in _WITH_STATUS or key in required}
+        return self._space.objects.update(target, body, options)
 
     def _target(self, resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> Target:
         route = self._space.registry.route(resource.group, resource.version, resource.plural)

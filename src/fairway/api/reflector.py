@@ -95,8 +95,8 @@ class Reflector:
         on_trouble: Callable[[ApiError | None], None] = lambda _trouble: None,
         confirm: bool = False,
     ) -> None:
-        """confirm: after trouble, ask for something small before watching on. A watch that is open and quiet tells nothing for a long time,
-        and somebody may wait to hear that the server is back."""
+        """confirm: after trouble, list again before watching on. A watch that is open and quiet tells nothing for a long time, and somebody may
+        wait to hear that the server is back, to decide on what is there: what is told then is no older than the trouble."""
         self._client = client
         self._resource = resource
         self._query = query
@@ -141,8 +141,8 @@ class Reflector:
                 break
             except ApiError as error:
                 await self._wait(error)
-        self._helped()
         await self._compare(found)
+        self._helped()
         self.revision, self._listed = revision, True
         self.synced.set()
 
@@ -194,7 +194,8 @@ class Reflector:
 
     async def _watch(self) -> None:
         """Follow one stream to its end; the next one goes on from the last revision."""
-        if self._confirm and self.trouble is not None and not await self._is_back():
+        if self._confirm and self.trouble is not None:
+            self._listed = False
             return
         seconds = int(self._pace.watch_seconds * (1 + self._uniform()))
         stream = self._client.watch(self._resource, self._query, revision=self.revision, seconds=seconds)
@@ -254,15 +255,6 @@ class Reflector:
             self._handler.deleted(event.item)
 
     # --- trouble --------------------------------------------------------------------------------------------------
-
-    async def _is_back(self) -> bool:
-        try:
-            await self._client.list(self._resource, self._query, limit=1)
-        except ApiError as error:
-            await self._wait(error)
-            return False
-        self._helped()
-        return True
 
     async def _wait(self, error: ApiError) -> None:
         self.trouble = error

@@ -33,6 +33,8 @@ BULK_PATH = "/apis/fairway.dev/v1/bulk"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
+_LATE_S = 30.0
+"""So late may a server be that was to end a watch."""
 _AT_ONCE = 8
 """Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
@@ -53,10 +55,25 @@ class _Line(msgspec.Struct):
     object: msgspec.Raw
 
 
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    uid: str = ""
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+_object = msgspec.json.Decoder(_Object)
+
+
 class _BulkCall(msgspec.Struct):
     verb: str
     resource: str
     object: msgspec.Raw
+    options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Given(msgspec.Struct, rename="camel"):
@@ -88,7 +105,7 @@ class RemoteClient:
         await self._transport.close()
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> Item:
-        return Item(await self._call("GET", resource.path(namespace, require_name(name))))
+        return _item(await self._call("GET", resource.path(namespace, require_name(name))))
 
     async def list(
         self,
@@ -103,7 +120,7 @@ class RemoteClient:
         body = await self._call("GET", resource.path(query.namespace), parameters)
         found = _decoded(body, _List)
         return Listing(
-            [Item(bytes(item)) for item in found.items or ()], found.metadata.resource_version, found.metadata.resume
+            [_item(bytes(item)) for item in found.items or ()], found.metadata.resource_version, found.metadata.resume
         )
 
     async def watch(
@@ -116,13 +133,15 @@ class RemoteClient:
             "resourceVersion": revision,
             "timeoutSeconds": seconds,
         }
-        reply = await self._send("GET", resource.path(query.namespace), parameters, stream=True)
+        # A server where nothing happens says nothing until its time is over, bookmarks or not.
+        patience = seconds + _LATE_S if seconds else None
+        reply = await self._send("GET", resource.path(query.namespace), parameters, stream=True, patience=patience)
         if reply.status >= 400:
             raise _refusal(reply, await _read(reply))
         try:
             async for line in _lines(reply):
                 event = msgspec.json.decode(line, type=_Line)
-                yield WatchEvent(event.type, Item(bytes(event.object)))  # type: ignore[arg-type]
+                yield WatchEvent(event.type, _item(bytes(event.object)))  # type: ignore[arg-type]
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise ApiError(502, "BadGateway", f"the watch sent something that is no event: {error}") from None
         except TransportError as error:
@@ -134,7 +153,7 @@ class RemoteClient:
         value = plain(body)
         if not namespace and resource.namespaced:
             namespace = codec.identity(value)[1] or "default"
-        return Item(await self._call("POST", resource.path(namespace), self._writing(dry_run), _bytes(value)))
+        return _item(await self._call("POST", resource.path(namespace), self._writing(dry_run), _bytes(value)))
 
     async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
         path = resource.path(namespace, require_name(name), subresource)
@@ -144,7 +163,7 @@ class RemoteClient:
         value = plain(body)
         name, namespace = codec.identity(value)
         path = resource.path(namespace, require_name(name), subresource)
-        return Item(await self._call("PUT", path, self._writing(dry_run), _bytes(value)))
+        return _item(await self._call("PUT", path, self._writing(dry_run), _bytes(value)))
 
     async def patch(
         self,
@@ -162,16 +181,10 @@ class RemoteClient:
         if media == patching.APPLY_PATCH:
             parameters["force"] = "true" if force else "false"
         path = resource.path(namespace, require_name(name), subresource)
-        return Item(await self._call("PATCH", path, parameters, encode(change), media))
+        return _item(await self._call("PATCH", path, parameters, encode(change), media))
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", how: Deletion = BACKGROUND) -> None:
-        body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": how.propagation}
-        preconditions = {"uid": how.uid, "resourceVersion": how.resource_version}
-        if any(preconditions.values()):
-            body["preconditions"] = {key: value for key, value in preconditions.items() if value}
-        if how.grace_seconds is not None:
-            body["gracePeriodSeconds"] = how.grace_seconds
-        await self._call("DELETE", resource.path(namespace, require_name(name)), {}, encode(body))
+        await self._call("DELETE", resource.path(namespace, require_name(name)), {}, encode(_delete_options(how)))
 
     async def bulk(self, items: Sequence[BulkItem]) -> BulkResults:
         """In few calls where the server offers it, otherwise one by one, a few at a time."""
@@ -190,13 +203,14 @@ class RemoteClient:
                 self._offers_bulk = False
                 return await self._singly(items)
             results += [
-                Item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
+                _item(bytes(result.object)) if result.code < 400 else error_from(result.code, bytes(result.object))
                 for result in _decoded(answer, _BulkResults).items
             ]
         return results
 
     async def _singly(self, items: Sequence[BulkItem]) -> BulkResults:
-        slots = asyncio.Semaphore(_AT_ONCE)
+        """One after the other where later ones must not happen once something has changed."""
+        slots = asyncio.Semaphore(1 if any(item.given for item in items) else _AT_ONCE)
 
         async def one(item: BulkItem) -> Item | ApiError:
             async with slots:
@@ -210,6 +224,10 @@ class RemoteClient:
                 await self._look_whether_new(known)
             if item.verb == "create":
                 return await self.create(item.resource, item.body)
+            if item.verb == "delete":
+                named = plain(item.body)
+                await self.delete(item.resource, *codec.identity(named), item.how)
+                return Item(_bytes(named))
             return await self.update(
                 item.resource, item.body, subresource="status" if item.verb == "updateStatus" else ""
             )
@@ -274,6 +292,7 @@ class RemoteClient:
         media: str = "application/json",
         *,
         stream: bool = False,
+        patience: float | None = None,
     ) -> Reply:
         query = urlencode({key: value for key, value in (parameters or {}).items() if value})
         headers = {"Accept": "application/json", "User-Agent": self._manager}
@@ -284,7 +303,7 @@ class RemoteClient:
             headers["Content-Type"] = media
         try:
             return await self._transport.send(
-                method, f"{path}?{query}" if query else path, headers, body, stream=stream
+                method, f"{path}?{query}" if query else path, headers, body, stream=stream, patience=patience
             )
         except TransportError as error:
             raise unreachable(error) from None
@@ -315,10 +334,32 @@ def _batches(items: Sequence[BulkItem]) -> Iterator[tuple[list[_BulkCall], list[
         if batch and (len(batch) == _BULK_ITEMS_MAX or size + len(body) > _BULK_BYTES_MAX):
             yield batch, given
             batch, size = [], 0
-        batch.append(_BulkCall(item.verb, item.resource.plural, msgspec.Raw(body)))
+        options = _delete_options(item.how) if item.verb == "delete" else msgspec.UNSET
+        batch.append(_BulkCall(item.verb, item.resource.plural, msgspec.Raw(body), options))
         size += len(body)
     if batch:
         yield batch, given
+
+
+def _item(value: bytes) -> Item:
+    """With its identity, read once for everybody who asks later. Revisions that are no numbers are for those to compare."""
+    try:
+        meta = _object.decode(value).metadata
+    except (msgspec.MsgspecError, ValueError):
+        return Item(value)  # whoever reads it says what is wrong
+    if not meta.resource_version.isdecimal():
+        return Item(value)
+    return Item(value, f"{meta.namespace}/{meta.name}", meta.uid, int(meta.resource_version))
+
+
+def _delete_options(how: Deletion) -> dict[str, Any]:
+    body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": how.propagation}
+    preconditions = {"uid": how.uid, "resourceVersion": how.resource_version}
+    if any(preconditions.values()):
+        body["preconditions"] = {key: value for key, value in preconditions.items() if value}
+    if how.grace_seconds is not None:
+        body["gracePeriodSeconds"] = how.grace_seconds
+    return body
 
 
 def _given(known: Known) -> _Given:

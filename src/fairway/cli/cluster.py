@@ -1,4 +1,4 @@
-"""cluster invite, join, drain, activate, rotate and rm; ls and show are in fairway.cli.clusters."""
+"""cluster invite, join, drain, activate, rotate and rm; ls and show are in fairway.cli.clusters, what is not ours in fairway.cli.foreign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairway.api import patching
 from fairway.api.client import Client
 from fairway.api.errors import ApiError
 from fairway.cli import clusters as looking
-from fairway.cli import invitation, join, options
+from fairway.cli import foreign, invitation, join, options
 from fairway.cli.clusters import WORKLOADS, Name, done, unknown
 from fairway.cli.members import Local, client_of, locals_of
 from fairway.cli.output import Output, note, say, show_json
@@ -152,6 +152,8 @@ def join_(
         note(f"the hub does not dispatch here yet: {why} (it reaches this node at {joined['address']})")
 
 
+commands.command("kubeconfig")(foreign.kubeconfig_)
+commands.command("permissions")(foreign.permissions)
 commands.command("ls")(looking.ls)
 commands.command("show")(looking.show)
 

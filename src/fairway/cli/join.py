@@ -24,7 +24,7 @@ from fairway.cli.output import note
 from fairway.fleet import joining
 from fairway.fleet.joining import Joining, NameTaken, Way
 from fairway.fleet.resources import CLUSTERS, POOLS
-from fairway.runtime import layout, sockets
+from fairway.runtime import layout, machine, sockets
 from fairway.runtime.clock import SystemClock
 from fairway.runtime.datadir import DataDir, LauncherState
 from fairway.runtime.status import Problem
@@ -56,9 +56,9 @@ def join(data: str | None, hub: Hub, described: Joining, advertise: str) -> Json
         lifecycle.up(data=data, detach=True)
     state = folder.running()
     assert state is not None, "it was just started"
-    way_back = _way_back(folder, state, hub.url, advertise)
-    to = kubeconfig.access(folder, _context(folder))
-    return asyncio.run(_join(way_to_hub, to, described, way_back))
+    back = way_back(folder, state, advertise, hub.url)
+    to = kubeconfig.access(folder, context_of(folder))
+    return asyncio.run(_join(way_to_hub, to, described, back))
 
 
 def check_name(name: str) -> None:
@@ -68,7 +68,7 @@ def check_name(name: str) -> None:
         )
 
 
-def _context(folder: DataDir) -> str:
+def context_of(folder: DataDir) -> str:
     """Of the space that is a cluster."""
     known = layout.read(folder)
     if not known.hub:
@@ -216,8 +216,8 @@ def _unreachable(server: str, why: str) -> Problem:
 # --- back to the cluster --------------------------------------------------------------------------------------------
 
 
-def _way_back(folder: DataDir, state: LauncherState, hub: str, advertise: str) -> Way:
-    """How the hub reaches this cluster: where it listens, as others see it."""
+def way_back(folder: DataDir, state: LauncherState, advertise: str, hub: str = "") -> Way:
+    """How the hub reaches this cluster: where it listens, as others see it. hub: its URL, if that is known."""
     authority = invitation.own_authority(folder).encode() if state.tls else b""
     prefix = f"/spaces/{layout.read(folder).own}" if layout.read(folder).hub else ""
     if advertise:
@@ -226,14 +226,14 @@ def _way_back(folder: DataDir, state: LauncherState, hub: str, advertise: str) -
         return Way(url.rstrip("/") + prefix, authority, server_name="localhost" if state.tls else "")
     host = urlsplit(hub).hostname or ""
     if sockets.is_loopback(state.host or sockets.LOOPBACK):
-        if not sockets.is_loopback(host) and not _is_this_machine(host):
+        if hub and not sockets.is_loopback(host) and not _is_this_machine(host):
             raise Problem(
                 f"this node listens on {state.host} only, so the hub at {hub} cannot reach it",
                 "let others in and try again: fairway down, then fairway up --host 0.0.0.0 --detach",
             )
         return Way(state.url + prefix, authority)
     if state.host in ("0.0.0.0", "::"):
-        seen = _address_towards(hub)
+        seen = _address_towards(hub) if hub else machine.look().address
         return Way(
             sockets.url(seen, state.port, tls=state.tls) + prefix,
             authority,

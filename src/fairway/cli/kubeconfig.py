@@ -7,6 +7,7 @@ import binascii
 import difflib
 import ssl
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
@@ -137,12 +138,18 @@ def _read(folder: DataDir) -> str:
 
 def _parse(folder: DataDir, text: str) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(text)
+        document = _document(text)
     except yaml.YAMLError as error:
         raise _broken(folder) from error
     if not isinstance(document, dict) or not isinstance(document.get("contexts"), list):
         raise _broken(folder)
     return document
+
+
+@lru_cache(maxsize=64)
+def _document(text: str) -> Any:
+    """A hub looks at the kubeconfigs of its machine's clusters every second, and reading YAML takes milliseconds."""
+    return yaml.safe_load(text)
 
 
 def _broken(folder: DataDir) -> Problem:

@@ -9,7 +9,7 @@ from fairway.control.conditions import find_condition, is_true
 from fairway.control.limits import problem
 from fairway.control.pods import NO_RULES, Json, RequestRules, apply_rules, pod_requests
 from fairway.control.times import parse_time
-from fairway.core.labels import Affinity, Requirement, Selector, Taint, Toleration
+from fairway.core.labels import Affinity, Requirement, Selector, Taint, tolerations
 from fairway.core.model import (
     UNLIMITED,
     AdmissionCheckRef,
@@ -67,7 +67,7 @@ def flavor(obj: Json, topologies: Mapping[str, tuple[str, ...]] | None = None) -
         name=obj["metadata"]["name"],
         labels=dict(spec.get("nodeLabels") or {}),
         taints=tuple(Taint(t["key"], t["effect"], t.get("value", "")) for t in spec.get("nodeTaints") or ()),
-        tolerations=_tolerations(spec.get("tolerations")),
+        tolerations=tolerations(spec),
         topology=spec.get("topologyName"),
         levels=(topologies or {}).get(spec.get("topologyName") or ""),
     )
@@ -354,7 +354,7 @@ def _pod_set(obj: Json, count: int, rules: RequestRules) -> PodSet:
         spec_count=int(obj.get("count") or 0),
         node_selector=dict(spec.get("nodeSelector") or {}),
         affinity=Affinity(terms) if terms else None,
-        tolerations=_tolerations(spec.get("tolerations")),
+        tolerations=tolerations(spec),
         group=(topology or {}).get("podSetGroupName"),
         wants_topology=_asks_for_topology(topology or {}),
         topology_levels=_requested_levels(topology or {}),
@@ -373,13 +373,6 @@ def _asks_for_topology(request: Json) -> bool:
 def _requested_levels(request: Json) -> tuple[str, ...]:
     fields = ("required", "preferred", "podSetSliceRequiredTopology")
     return tuple(str(request[field]) for field in fields if request.get(field))
-
-
-def _tolerations(entries: Iterable[Json] | None) -> tuple[Toleration, ...]:
-    return tuple(
-        Toleration(e.get("key") or "", e.get("operator") or "Equal", e.get("value") or "", e.get("effect") or "")
-        for e in entries or ()
-    )
 
 
 def _requirements(entries: Iterable[Json] | None) -> list[Requirement]:

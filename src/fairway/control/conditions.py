@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 Json = Mapping[str, Any]
 MESSAGE_MAX = 32 * 1024
-_NESTED = (dict, list)
 
 
 def with_own_status(obj: Json) -> dict[str, Any]:
     """A copy whose status may be changed; the rest is shared, and must not be."""
-    return {**obj, "status": _copied(obj.get("status") or {})}
-
-
-def _copied(value: Any) -> Any:
-    """A copy of plain JSON, at a fifth of the price of a deep copy of just anything."""
-    if type(value) is dict:
-        return {key: _copied(each) if type(each) in _NESTED else each for key, each in value.items()}
-    return [_copied(each) if type(each) in _NESTED else each for each in value]
+    return {**obj, "status": msgspec.json.decode(msgspec.json.encode(obj.get("status") or {}))}
 
 
 def find_condition(obj: Json, kind: str) -> dict[str, Any] | None:
@@ -52,7 +46,7 @@ def set_condition(
             old["lastTransitionTime"] = at
             changed = True
     for field, value in (("status", status), ("reason", reason), ("message", message)):
-        if old.get(field, "") != value:
+        if old.get(field) != value:
             old[field] = value
             changed = True
     if generation and old.get("observedGeneration", 0) != generation:

@@ -19,6 +19,7 @@ from fairway.control.adapters import Json
 OnChange = Callable[[str, Item | None, Item | None], None]
 """Told the key, what was known and what is now; None is nothing."""
 _TOMBSTONES_MAX = 10_000
+_VIEWS_MAX = 1_000
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -59,6 +60,7 @@ class Table:
         self.resource = resource
         self._items: dict[str, tuple[Item, int, str]] = {}
         self._gone: dict[str, int] = {}
+        self._views: dict[str, tuple[Item, Json]] = {}
         self._listeners: list[OnChange] = []
 
     def on_change(self, listener: OnChange) -> None:
@@ -67,6 +69,18 @@ class Table:
     def get(self, key: str) -> Json | None:
         known = self._items.get(key)
         return known[0].json() if known is not None else None
+
+    def view(self, key: str) -> Json | None:
+        """As get, decoded once for all who ask, while it is among those asked for lately: to be read only, with all that is in it."""
+        known = self._items.get(key)
+        if known is None:
+            return None
+        seen = self._views.get(key)
+        if seen is None or seen[0] is not known[0]:
+            if seen is None and len(self._views) >= _VIEWS_MAX:
+                del self._views[next(iter(self._views))]
+            seen = self._views[key] = (known[0], known[0].json())
+        return seen[1]
 
     def item(self, key: str) -> Item | None:
         known = self._items.get(key)
@@ -100,10 +114,9 @@ class Table:
 
     def take(self, item: Item) -> str:
         """As put, from a list of a server that may have begun anew: another object of the name counts, whatever its revision. Its key."""
-        meta = _decode(item.value).metadata
-        key = f"{meta.namespace}/{meta.name}"
+        key, _revision, uid = _identity(item)
         known = self._items.get(key)
-        if known is not None and known[2] != meta.uid:
+        if known is not None and known[2] != uid:
             self._drop(key, known)
         self.put(item)
         return key
@@ -129,6 +142,7 @@ class Table:
 
     def _drop(self, key: str, known: tuple[Item, int, str]) -> None:
         self._items.pop(key, None)
+        self._views.pop(key, None)
         for listener in self._listeners:
             listener(key, known[0], None)
 

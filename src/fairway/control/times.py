@@ -50,3 +50,8 @@ def parse_duration(text: str) -> Time:
         raise ValueError(f"{text!r} is not a duration: write it like 1h30m or 250ms")
     total = sum(int(float(value) * _UNITS[unit]) for value, unit in parts)
     return -total if text.startswith("-") else total
+
+
+def time_of_day(at: Time) -> str:
+    """As people say when something happened lately."""
+    return datetime.fromtimestamp(at / SECOND, UTC).strftime("%H:%M:%S UTC")

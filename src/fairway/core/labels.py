@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Requirement(NamedTuple):
@@ -76,6 +76,16 @@ class Toleration(NamedTuple):
         if self.operator == "Exists":
             return True
         return bool(self.key) and self.value == taint.value
+
+
+def tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
+    """Those of a pod's spec."""
+    return tuple(
+        Toleration(
+            each.get("key") or "", each.get("operator") or "Equal", each.get("value") or "", each.get("effect") or ""
+        )
+        for each in spec.get("tolerations") or ()
+    )
 
 
 def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:

@@ -77,6 +77,32 @@ def role_ref(name: str, *, cluster: bool) -> Json:
     return {"kind": "ClusterRole" if cluster else "Role", "name": name, "apiGroup": RBAC_GROUP}
 
 
+def manifests(namespace: str = NAMESPACE) -> list[Json]:
+    """The same for a Kubernetes cluster that is not ours, whose administrator applies them: there the hub is a service account."""
+    account = {"kind": "ServiceAccount", "name": USER, "namespace": namespace}
+    here = {"name": ROLE, "namespace": namespace}
+    whole = role_ref(ROLE, cluster=True)
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": USER, "namespace": namespace}},
+        {"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": ROLE}, "rules": rules()},
+        {
+            "apiVersion": RBAC,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": ROLE},
+            "subjects": [account],
+            "roleRef": whole,
+        },
+        {"apiVersion": RBAC, "kind": "Role", "metadata": here, "rules": local_rules()},
+        {
+            "apiVersion": RBAC,
+            "kind": "RoleBinding",
+            "metadata": here,
+            "subjects": [account],
+            "roleRef": role_ref(ROLE, cluster=False),
+        },
+    ]
+
+
 async def grant(cluster: Client) -> None:
     """Make sure of the hub's role and of who has it. What an administrator aggregated to it stays."""
     await ensure_namespace(cluster)

@@ -114,16 +114,14 @@ class Admitted:
     secret: str = field(repr=False)
 
 
-async def let_in(cluster: Client, hub: str) -> Admitted:
+async def let_in(cluster: Client, hub: str, until: str | None = None) -> Admitted:
     """Let the hub in: its role, and a new token. The client must speak HTTP: secrets are made where tokens are posted."""
     await access.grant(cluster)
-    made = await cluster.create(
-        TOKENS,
-        {
-            "metadata": {"generateName": f"{access.USER}-", "labels": {HUB_LABEL: hub}},
-            "spec": {"user": access.USER, "description": f"hub {hub} dispatches with it"},
-        },
-    )
+    spec = {"user": access.USER, "description": f"hub {hub} dispatches with it"}
+    if until is not None:
+        spec["expirationTimestamp"] = until
+    metadata = {"generateName": f"{access.USER}-", "labels": {HUB_LABEL: hub}}
+    made = await cluster.create(TOKENS, {"metadata": metadata, "spec": spec})
     return Admitted(made.meta.name, made.json()["status"]["token"])
 
 

@@ -233,7 +233,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             self.after_step()
             steps += 1
             if steps > _STEPS_AT_ONCE_MAX:
-                raise Stuck(f"{steps} steps at one moment, and no end: the next is {handle!r}")
+                raise Stuck(f"{steps} steps at one moment, and no end: the last is of {_task_of(handle)}")
         self.steps += steps
 
     def _advance(self) -> None:
@@ -274,6 +274,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._others.clear()
 
 
+def _task_of(handle: asyncio.Handle) -> object:
+    """Whose step it is, for people: the task, or the callback itself."""
+    callback = handle._callback  # type: ignore[attr-defined]
+    return getattr(callback, "__self__", None) or callback
+
+
 def _nothing() -> None:
     return None
 
@@ -283,25 +289,28 @@ def _ignore(_message: str, _error: BaseException | None) -> None:
 
 
 class VirtualClock:
-    """What a machine's clocks show: its wall clock may be off, its boot clock starts when it does."""
+    """What a machine's clocks show: its wall clock may be off, its boot clock starts when it does, and both may run at a rate of their own."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, skew: float = 0.0, booted: float = 0.0) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, skew: float = 0.0, booted: float = 0.0, rate: float = 1.0
+    ) -> None:
         self._loop = loop
-        self._skew = skew
+        self.skew = skew
         self._booted = booted
+        self._rate = rate
 
     @property
     def now(self) -> float:
-        return EPOCH + self._loop.time() + self._skew
+        return EPOCH + self._loop.time() * self._rate + self.skew
 
     @property
     def monotonic(self) -> float:
-        return self._loop.time()
+        return self._loop.time() * self._rate
 
     @property
     def boot(self) -> float:
         """Seconds since the machine started."""
-        return self._loop.time() - self._booted
+        return (self._loop.time() - self._booted) * self._rate
 
 
 def run(story: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
@@ -331,8 +340,10 @@ def quietly() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            yield
-            gc.collect()
+            try:
+                yield
+            finally:
+                gc.collect()
     finally:
         sys.unraisablehook = hook
         gc.enable()

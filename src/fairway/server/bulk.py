@@ -2,6 +2,7 @@
 
 POST /apis/fairway.dev/v1/bulk  {"items": [{"verb": "create" | "update" | "updateStatus", "resource": "jobs", "object": {…}}, …],
                                  "given": [{"apiVersion": "v1", "resource": "configmaps", "path": "default/a", "revision": 7}, …]}
+                                           or {"verb": "delete", "object": {apiVersion, kind, metadata}, "options": {DeleteOptions}}
 answers                          {"items": [{"code": 201, "object": {…}} | {"code": 409, "object": {Status}}, …]}
 
 The items are independent: one that is refused does not hold up the others. All that succeed are durable when the answer comes.
@@ -11,18 +12,19 @@ What is `given` holds for all: once one of these objects has another revision (0
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from fairway.api import codec
 from fairway.api.errors import ApiError, bad_request
+from fairway.api.local import require_name
 from fairway.api.request import Options, Target, Write
 from fairway.api.space import Space
 from fairway.kinds.kind import Kind
 from fairway.kinds.types import encode
 from fairway.server.http import Request
-from fairway.server.options import write_options
+from fairway.server.options import checked_delete_options, delete_options, write_options
 from fairway.server.routes import ResourcePath
 
 PATH = ResourcePath("fairway.dev", "v1", "bulk")
@@ -31,9 +33,10 @@ Authorize = Callable[[str, ResourcePath], None]
 
 
 class _Item(msgspec.Struct, forbid_unknown_fields=True):
-    verb: Literal["create", "update", "updateStatus"]
+    verb: Literal["create", "update", "updateStatus", "delete"]
     object: msgspec.Raw
     resource: str = ""
+    options: dict[str, Any] = {}
 
 
 class _Given(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -72,14 +75,14 @@ async def bulk(space: Space, request: Request, authorize: Authorize) -> None:
             authorize(verb, path)
             allowed.add((verb, path))
 
-    makers = [_maker(space, item, options, check) for item in asked.items]
+    makers = [_maker(space, request, item, options, check) for item in asked.items]
     known = [_known(space, given, check) for given in asked.given]
     results = await space.objects.bulk(makers, in_turns=True, overtaken=lambda: space.objects.overtaken(known))
     parts = [_result(result, item) for result, item in zip(results, asked.items, strict=True)]
     await request.respond(200, b'{"items":[' + b",".join(parts) + b"]}")
 
 
-def _maker(space: Space, item: _Item, options: Options, check: Authorize) -> Callable[[], Write]:
+def _maker(space: Space, request: Request, item: _Item, options: Options, check: Authorize) -> Callable[[], Write]:
     def make() -> Write:
         body = bytes(item.object)
         try:
@@ -97,6 +100,11 @@ def _maker(space: Space, item: _Item, options: Options, check: Authorize) -> Cal
         if item.verb == "create":
             check("create", ResourcePath(kind.group, version, kind.plural, namespace))
             return space.objects.create(Target(kind, served, namespace), body, options)
+        if item.verb == "delete":
+            check("delete", ResourcePath(kind.group, version, kind.plural, namespace, require_name(name)))
+            how, dry_run = delete_options(request, checked_delete_options(item.options))
+            deleting = write_options(request, dry_run=dry_run) if dry_run else options
+            return space.objects.delete(Target(kind, served, namespace, name), how, deleting)
         subresource = "status" if item.verb == "updateStatus" else ""
         check("update", ResourcePath(kind.group, version, kind.plural, namespace, name, subresource))
         return space.objects.update(Target(kind, served, namespace, name, subresource), body, options)

@@ -9,7 +9,10 @@ from fairway.api.errors import ApiError, bad_request, invalid_options
 from fairway.api.reads import Selection
 from fairway.api.request import DeleteOptions, Options
 from fairway.api.selection import select
+from fairway.kinds import schema
+from fairway.kinds.check import check
 from fairway.kinds.errors import forbidden, invalid, not_supported
+from fairway.kinds.k8s import meta
 from fairway.kinds.kind import Kind
 from fairway.server.http import Request
 
@@ -51,6 +54,14 @@ def default_manager(request: Request) -> str:
     """The first word of the client's name, as Kubernetes does."""
     agent = request.header(b"user-agent").partition("/")[0]
     return agent[:_MANAGER_MAX] if agent and agent.isprintable() else "unknown"
+
+
+def checked_delete_options(body: Any) -> dict[str, Any]:
+    clean, found = check(body, schema.of(meta.DeleteOptions))
+    if found.errors:
+        raise bad_request("the body of a delete must be DeleteOptions: " + ", ".join(map(str, found.errors)))
+    options: dict[str, Any] = clean
+    return options
 
 
 def delete_options(request: Request, body: dict[str, Any]) -> tuple[DeleteOptions, bool]:

@@ -14,7 +14,6 @@ from fairway.api.reads import Page
 from fairway.api.request import Options, Target, Write
 from fairway.api.space import Space
 from fairway.kinds import schema
-from fairway.kinds.check import check
 from fairway.kinds.k8s.meta import DeleteOptions
 from fairway.kinds.types import encode
 from fairway.server import tables
@@ -23,6 +22,7 @@ from fairway.server.http import Request, headers_for
 from fairway.server.negotiate import JSON, YAML, Accepted
 from fairway.server.options import (
     check_list_options,
+    checked_delete_options,
     delete_options,
     include_object,
     resource_version,
@@ -245,12 +245,7 @@ class Resources:
         if not data.strip():
             return {}
         body = read_body(request.header(b"content-type"), data, schema.of(DeleteOptions), native=True)
-        value = codec.parse(body) if isinstance(body, bytes) else body
-        clean, found = check(value, schema.of(DeleteOptions))
-        if found.errors:
-            raise bad_request("the body of a delete must be DeleteOptions: " + ", ".join(map(str, found.errors)))
-        options: dict[str, Any] = clean
-        return options
+        return checked_delete_options(codec.parse(body) if isinstance(body, bytes) else body)
 
     # --- answer ---------------------------------------------------------------------------------------------------
 

@@ -99,12 +99,15 @@ def runs_only_admitted(jobs: Iterable[Json], workloads: Iterable[Json]) -> None:
 
 
 def cluster_final(before: Json, after: Json) -> None:
-    """Within one admission, a workload's cluster is set once."""
+    """Within one admission a workload's cluster is set once; an eviction takes it away, and none is set before that is over."""
     had, has = _cluster(before), _cluster(after)
-    if not had or had == has or before["metadata"]["uid"] != after["metadata"]["uid"]:
+    name = after["metadata"]["name"]
+    if had == has or before["metadata"]["uid"] != after["metadata"]["uid"]:
         return
-    if _admission(before) is not None and _admission(before) == _admission(after):
-        name = after["metadata"]["name"]
+    if has and is_true(after, "Evicted"):
+        raise Broken("cluster-final", f"{name} is on {has} while it is evicted")
+    same = _admission(before) is not None and _admission(before) == _admission(after)
+    if had and same and (has or not is_true(after, "Evicted")):
         raise Broken("cluster-final", f"{name} was on {had} and is on {has or 'none'} within one admission")
 
 

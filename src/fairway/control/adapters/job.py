@@ -90,11 +90,38 @@ class JobKind(Suspendable):
         """A Job that is suspended here and runs there keeps its own status: a start time would freeze its template too early."""
         if self.is_suspended([local]) and not self.is_suspended([remote]) and self.finished([remote]) is None:
             return None
-        return super().mirror_status(local, remote)
+        before = local.get("status") or {}
+        status = _attempt(before, remote.get("status") or {})
+        if before.get("startTime") and not self.is_suspended([local]):
+            status.setdefault("startTime", before["startTime"])  # its copy may be suspended already, and has none then
+        return {**local, "status": status}
 
     def at_rest(self, obj: Json) -> Json:
         counts = ("active", "terminating", "ready")
         return {**obj, "status": {key: value for key, value in (obj.get("status") or {}).items() if key not in counts}}
+
+
+_PROSPECTS = ("SuccessCriteriaMet", "FailureTarget")
+
+
+def _attempt(before: Json, now: Json) -> Json:
+    """The status of one attempt, after that of attempts before it on other clusters: counters do not go back, and the job began when the
+    first of them did. What an attempt will end as is told once it has ended: if its cluster is lost before, the next one decides."""
+    status = dict(now)
+    for counter in ("failed", "succeeded"):
+        if before.get(counter, 0) > now.get(counter, 0):
+            status[counter] = before[counter]
+    started, ended = before.get("startTime"), now.get("completionTime")
+    if started and now.get("startTime"):
+        status["startTime"] = started
+        if ended and ended < started:  # by the clock of another cluster
+            status["completionTime"] = started
+    conditions = now.get("conditions") or []
+    if not any(each["type"] in ("Complete", "Failed") and each["status"] == "True" for each in conditions):
+        left = [each for each in conditions if each["type"] not in _PROSPECTS]
+        status.pop("conditions", None)
+        status |= {"conditions": left} if left else {}
+    return status
 
 
 def pods_count(spec: Json) -> int:

@@ -213,7 +213,10 @@ class PodKind:
     # --- on another cluster -----------------------------------------------------------------------------------------
 
     def copy_for_dispatch(self, obj: Json, workload: str, origin: str) -> Json:
-        return dispatched(obj, workload, origin)
+        """Kubernetes would mount the token of a service account into it, and Kueue then takes it for another pod than its workload's."""
+        copy = dispatched(obj, workload, origin)
+        copy["spec"].setdefault("automountServiceAccountToken", False)
+        return copy
 
     def mirror_status(self, local: Json, remote: Json) -> Json | None:
         """A pod that is gated here says so until its copy is placed, lest a scheduler here take it for one that fits nowhere.

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from fairway.control.pods.requests import Nanos, pod_requests
-from fairway.core.labels import Requirement, Taint, Toleration, untolerated
+from fairway.core.labels import Requirement, Taint, Toleration, tolerations, untolerated
 from fairway.core.quantity import NANO, parse, render
 
 Json = Mapping[str, Any]
@@ -273,7 +273,7 @@ def wish_of(spec: Json) -> tuple[Wish, bytes]:
     key = msgspec.json.encode(
         [requests, spec.get("nodeSelector") or {}, affinity, spec.get("tolerations") or []], order="sorted"
     )
-    return Wish(requests, spec.get("nodeSelector") or {}, _terms(affinity), _tolerations(spec)), key
+    return Wish(requests, spec.get("nodeSelector") or {}, _terms(affinity), tolerations(spec)), key
 
 
 def _terms(affinity: Json | None) -> tuple[tuple[tuple[Requirement, ...], tuple[Requirement, ...]], ...] | None:
@@ -287,13 +287,6 @@ def _terms(affinity: Json | None) -> tuple[tuple[tuple[Requirement, ...], tuple[
 
 def _requirements(found: Any) -> tuple[Requirement, ...]:
     return tuple(Requirement(one["key"], one["operator"], tuple(one.get("values") or ())) for one in found or ())
-
-
-def _tolerations(spec: Json) -> tuple[Toleration, ...]:
-    return tuple(
-        Toleration(one.get("key", ""), one.get("operator") or "Equal", one.get("value", ""), one.get("effect", ""))
-        for one in spec.get("tolerations") or ()
-    )
 
 
 def node_of(obj: Json) -> Node:

@@ -6,10 +6,17 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from fairway.control.adapters import Job, JobAdapter, Json, PodSet, PodSetInfo, names, original
 from fairway.control.fencing import names as fencing
 from fairway.control.mirror import Table
+from fairway.core.quantity import canonical
+from fairway.kinds.k8s.core.pod import PodSpec
+from fairway.kinds.k8s.core.pod_defaults import default_pod_spec
+from fairway.kinds.kind import convert
 from fairway.kinds.kueue.constants import POD_PRIORITY_CLASS, RESOURCE_IN_USE, WORKLOAD_PRIORITY_CLASS
+from fairway.kinds.types import to_json
 
 PREFIX = "kueue.x-k8s.io/"
 JOB_UID = PREFIX + "job-uid"
@@ -118,6 +125,8 @@ def matches(adapter: JobAdapter, job: Job, workload: Json) -> bool:
         # A role's name tells its pods apart; how many there are comes and goes with replacements.
         known = {each["name"] for each in (workload.get("spec") or {}).get("podSets") or ()}
         return {pod_set.name for pod_set in adapter.pod_sets(job)} <= known
+    if adapter.prebuilt_workload(job):
+        return _fits(adapter, job, workload)
     running = not adapter.is_suspended(job) or adapter.kind == "Pod"
     wanted, given = adapter.pod_sets(job), (workload.get("spec") or {}).get("podSets") or []
     if len(wanted) != len(given):
@@ -133,6 +142,40 @@ def matches(adapter: JobAdapter, job: Job, workload: Json) -> bool:
         if _comparable(ours.template, running) != _comparable(theirs["template"], running):
             return False
     return True
+
+
+def _fits(adapter: JobAdapter, job: Job, workload: Json) -> bool:
+    """Whether a job may be that of a Workload that somebody else made, a manager of other clusters say: compared as Kueue does it, with
+    whatever each side's API fills in filled in."""
+    wanted, given = adapter.pod_sets(job), (workload.get("spec") or {}).get("podSets") or []
+    admitted = [each.get("count") for each in _assignments(workload)]
+    if len(wanted) != len(given):
+        return False
+    for index, (ours, theirs) in enumerate(zip(wanted, given, strict=True)):
+        count = theirs.get("count", 1)
+        counts = {count, admitted[index] if theirs.get("minCount") and index < len(admitted) else count}
+        if ours.count not in counts or ours.min_count != theirs.get("minCount"):
+            return False
+        if _essence(ours.template, not admitted) != _essence(theirs["template"], not admitted):
+            return False
+    return True
+
+
+def _essence(template: Json, tolerations: bool) -> Json:
+    spec = template.get("spec") or {}
+    try:
+        typed = convert(spec, PodSpec)
+    except msgspec.ValidationError:
+        return spec
+    default_pod_spec(typed)
+    plain = to_json(typed)
+    for container in (*plain.get("containers", ()), *plain.get("initContainers", ())):
+        resources = container.get("resources") or {}
+        for name in ("requests", "limits"):
+            if name in resources:
+                resources[name] = {key: canonical(str(value)) for key, value in resources[name].items()}
+    kept = ("containers", "initContainers", "tolerations") if tolerations else ("containers", "initContainers")
+    return {name: plain[name] for name in kept if plain.get(name)}
 
 
 def _comparable(template: Json, running: bool) -> Any:

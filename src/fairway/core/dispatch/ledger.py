@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from fairway.core.model import Amounts, cell
 
@@ -93,6 +94,11 @@ class Ledger:
         account = self._accounts.get((cluster, queue))
         return account.promised if account is not None else {}
 
+    def promised_to_others(self, cluster: str, queue: str, workload: str) -> Mapping[str, int]:
+        account = self._accounts.get((cluster, queue))
+        own = account.by_workload.get(workload, {}) if account is not None else {}
+        return {name: amount - own.get(name, 0) for name, amount in self.promised(cluster, queue).items()}
+
     def __len__(self) -> int:
         return sum(len(account.by_workload) for account in self._accounts.values())
 
@@ -137,6 +143,33 @@ def _flavor(group: Group, promised: Mapping[str, int], wanted: Requests) -> tupl
         if nearest is None or gap < nearest[0]:
             nearest = gap, short
     return nearest[1] if nearest is not None else None
+
+
+def squeeze(offer: Offer, promised: Mapping[str, int], requests: Requests) -> Fit:
+    """As fit, where a workload waits if there is no room: then the room that is left is less than nothing."""
+    cells: Amounts = {}
+    room = 1.0
+    for group in offer.groups:
+        wanted = {name: amount for name, amount in requests.items() if name in group.resources and amount > 0}
+        if not wanted or not group.flavors:
+            continue
+        rooms = [_room(group, flavor, promised, wanted) for flavor in group.flavors]
+        # The first with room for all of it, as the cluster itself will look for one.
+        chosen = next((index for index, left in enumerate(rooms) if left >= 0), rooms.index(max(rooms)))
+        room = min(room, rooms[chosen])
+        cells |= {cell(group.flavors[chosen], name): amount for name, amount in wanted.items()}
+    return Fit(cells, room)
+
+
+def _room(group: Group, flavor: str, promised: Mapping[str, int], wanted: Requests) -> float:
+    left = 1.0
+    for name, amount in wanted.items():
+        key = cell(flavor, name)
+        limit = group.limits.get(key, 0)
+        if not limit:
+            return -inf
+        left = min(left, (limit - group.taken.get(key, 0) - promised.get(key, 0) - amount) / limit)
+    return left
 
 
 def ever(offer: Offer, requests: Requests) -> bool:

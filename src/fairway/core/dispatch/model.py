@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from fairway.core.model import Time
 
 OUT_OF_SYNC = "OutOfSync"
+BY_JOB = ("Succeeded", "Failed")
+"""Reasons of a workload that is finished because its job is."""
 
 
 class CheckState(StrEnum):
@@ -33,6 +35,8 @@ class Local:
     cluster: str = ""
     """Where it was admitted. Final until it is evicted."""
     nominated: tuple[str, ...] = ()
+    again: bool = False
+    """Whether it had attempts before, so that something of it may still be somewhere."""
     job_active: bool = False
     """Whether the job here still says that pods of it run."""
     refusal: str = ""
@@ -68,6 +72,8 @@ class Remote:
     difference: Difference = ""
     """What the copy's spec no longer has in common with the workload's."""
     has_job: bool = False
+    job_runs: bool = False
+    """Whether the job there does not say yet that it has ended: it and its workload are told of by different watches."""
     leaving: bool = False
     """Being deleted."""
     gate: Gate | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairway.core.dispatch.ledger import Fit, Ledger, Offer, Requests, Shortage, ever, fit, missing
+from fairway.core.dispatch.ledger import Ledger, Offer, Requests, Shortage, ever, fit, missing, squeeze
 from fairway.core.model import SECOND, Amounts, Time
 from fairway.core.quantity import render_amount
 
@@ -66,7 +66,8 @@ def scored(
     now: Time,
     barred: Mapping[str, str],
 ) -> Nomination:
-    """The cluster with the most room; another one if that one does not answer; all that could ever, if none has room now.
+    """The cluster with the most room, or where none has room, the one with the least too much; another one if that one does not answer.
+    One at a time: every copy costs both sides several writes, and what waits on all clusters at once preempts on all of them.
 
     asked_at: when the last cluster was nominated. barred: clusters that do not come into question, and why."""
     usable = {each.name: each for each in candidates if each.offer is not None and each.offer.active}
@@ -76,18 +77,15 @@ def scored(
     kept = tuple(name for name in nominated if name in possible)
     if kept and asked_at is not None and now < asked_at + PATIENCE:
         return Nomination(kept, due=asked_at + PATIENCE)
-    fits: list[tuple[float, str, Amounts]] = []
+    found: list[tuple[float, str, Amounts]] = []
     for name, each in possible.items():
-        if name in kept:
-            continue
-        assert each.offer is not None
-        found = fit(each.offer, ledger.promised(name, each.queue), requests)
-        if isinstance(found, Fit):
-            fits.append((-found.room, name, found.cells))
-    if fits:
-        _room, name, cells = min(fits)
-        return Nomination((*kept, name), due=now + PATIENCE, promises={name: cells})
-    return Nomination((*kept, *(name for name in sorted(possible) if name not in kept)))
+        if name not in kept and each.offer is not None:
+            there = squeeze(each.offer, ledger.promised(name, each.queue), requests)
+            found.append((-there.room, name, there.cells))
+    if not found:
+        return Nomination(kept)
+    _room, name, cells = min(found)
+    return Nomination((*kept, name), due=now + PATIENCE, promises={name: cells})
 
 
 def _hopeless(candidates: Sequence[Candidate], requests: Requests, barred: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairway.api.client import Resource
-from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.adapters import Finished, Job, JobAdapter, Json, names
 from fairway.control.adapters.suspendable import dispatched
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.times import parse_time
@@ -18,6 +18,8 @@ from fairway.fleet.resources import LOCAL_UID
 
 OWNER_GVK = "kueue.x-k8s.io/job-owner-gvk"
 OWNER_NAME = "kueue.x-k8s.io/job-owner-name"
+OWNER_NOT_FOUND = "OwnerNotFound"
+"""How Kueue finishes a workload whose job is gone."""
 
 
 class Dispatchable(Protocol):
@@ -36,6 +38,8 @@ class Dispatchable(Protocol):
     def active(self, job: Sequence[Json], now: float) -> bool: ...
 
     def at_rest(self, obj: Json) -> Json: ...
+
+    def finished(self, job: Job) -> Finished | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,10 @@ class CustomKind:
 
     def at_rest(self, obj: Json) -> Json:
         return obj
+
+    def finished(self, job: Job) -> Finished | None:
+        """Nobody knows how such a job says so; it is taken to have told all by the time its workload has."""
+        return Finished("", "", True)
 
 
 @dataclass(slots=True)
@@ -135,6 +143,7 @@ def local_of(scene: Scene, now: Time) -> Local:
         other_checks_ready=all(each.get("state") == "Ready" for each in checks if each["name"] != scene.check),
         cluster=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
+        again=had_attempts(workload),
         job_active=_runs(scene, now),
         refusal=refusal_of(workload, scene.adapter, scene.jobs),
     )
@@ -150,28 +159,45 @@ def had_attempts(workload: Json) -> bool:
 
 
 def remote_of(scene: Scene, cluster: str) -> Remote:
-    workload, remote = scene.workload, scene.remotes[cluster]
+    workload, remote, jobs = scene.workload, scene.remotes[cluster], scene.remote_jobs.get(cluster) or []
     admitted = find_condition(remote, "Admitted")
+    end = _end(remote)
+    lifeless = end is not None and _is_no_end(scene, remote, end)
     return Remote(
-        finished=_end(remote, pods=scene.adapter is not None and scene.adapter.kind == "Pod"),
+        finished=None if lifeless else end,
         evicted=is_true(remote, "Evicted"),
         eviction_asked=is_true(remote, "DeactivationTarget") or (remote.get("spec") or {}).get("active") is False,
         admitted_at=_since(admitted) if admitted is not None and admitted.get("status") == "True" else None,
-        difference=_difference(workload, remote),
-        has_job=bool(scene.remote_jobs.get(cluster)),
+        difference="other" if lifeless else _difference(workload, remote),
+        has_job=bool(jobs),
+        job_runs=bool(jobs) and _runs_there(scene.adapter, jobs),
         leaving=cluster in scene.leaving or bool(remote["metadata"].get("deletionTimestamp")),
         gate=_gate(remote),
     )
 
 
-def _end(remote: Json, *, pods: bool) -> End | None:
+def _runs_there(adapter: Dispatchable | None, jobs: Sequence[Json]) -> bool:
+    if adapter is None:
+        return False
+    if adapter.kind == "Pod":  # of a group, some may be gone already
+        return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)
+    return adapter.finished(jobs) is None
+
+
+def _end(remote: Json) -> End | None:
     finished = find_condition(remote, "Finished")
     if finished is None or finished.get("status") != "True":
         return None
-    reason = finished.get("reason", "")
-    if pods and reason == "Failed" and is_true(remote, "Evicted"):
-        return None  # pods cannot be suspended: whoever evicts them ends them, and those here wait to run again
-    return End(reason, finished.get("message", ""), _since(finished))
+    return End(finished.get("reason", ""), finished.get("message", ""), _since(finished))
+
+
+def _is_no_end(scene: Scene, remote: Json, end: End) -> bool:
+    """Whether a copy is over and the work is not: somebody took the job away from it, or it was evicted and is a pod, which cannot be
+    suspended and was ended for it."""
+    if end.reason == OWNER_NOT_FOUND:
+        return True
+    pods = scene.adapter is not None and scene.adapter.kind == "Pod"
+    return pods and end.reason == "Failed" and is_true(remote, "Evicted")
 
 
 def _since(condition: Json) -> Time:

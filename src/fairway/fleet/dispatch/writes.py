@@ -10,7 +10,7 @@ from fairway.api.client import Resource
 from fairway.control import render
 from fairway.control.adapters import Json, names
 from fairway.control.apply import Note, Write
-from fairway.control.conditions import find_condition, set_condition, with_own_status
+from fairway.control.conditions import find_condition, is_true, set_condition, with_own_status
 from fairway.control.resources import WORKLOADS
 from fairway.control.times import render_time
 from fairway.control.workloads.making import JOB_UID
@@ -48,6 +48,8 @@ class Op:
     body: Json
     fenced: bool = False
     """Whether it takes the epoch of the moment; jobs carry that of their workload."""
+    clears: bool = False
+    """Takes away what has ended, holds nothing and is waited for by nobody: it need not go out at once."""
 
 
 @dataclass(slots=True)
@@ -155,8 +157,10 @@ class Scribe:
 
     # --- on clusters ------------------------------------------------------------------------------------------------
 
-    def _op(self, cluster: str, verb: Verb, resource: Resource, body: Json, fenced: bool = False) -> None:
-        self._outcome.ops.append(Op(cluster, verb, resource, body, fenced))
+    def _op(
+        self, cluster: str, verb: Verb, resource: Resource, body: Json, fenced: bool = False, clears: bool = False
+    ) -> None:
+        self._outcome.ops.append(Op(cluster, verb, resource, body, fenced, clears))
 
     def create(self, cluster: str) -> None:
         """A copy of the workload: who it is and what it asks for, nothing of what has become of it."""
@@ -181,6 +185,7 @@ class Scribe:
             return
         there = {job["metadata"]["name"]: job for job in scene.remote_jobs.get(cluster) or ()}
         epoch = names.notes(scene.remotes.get(cluster) or {}).get(EPOCH, "")
+        starts = self._starts(scene.remotes.get(cluster))
         for job in scene.jobs:
             copy = there.get(job["metadata"]["name"])
             if copy is None and not create:
@@ -191,9 +196,17 @@ class Scribe:
                     body["metadata"].setdefault("annotations", {})[EPOCH] = epoch
                 self._op(cluster, "create", scene.adapter.resource, body)
                 continue
+            if starts and (job.get("spec") or {}).get("suspend") is True:
+                continue
             mirrored = scene.adapter.mirror_status(job, copy)
             if mirrored is not None and (mirrored.get("status") or {}) != (job.get("status") or {}):
                 self._outcome.writes.append(Write("updateStatus", scene.adapter.resource, mirrored))
+
+    def _starts(self, remote: Json | None) -> bool:
+        """While a job is still suspended here because it is just being admitted, what its copy says of itself is of no interest yet."""
+        workload = self._scene.workload
+        ending = is_true(workload, "Evicted") or (remote is not None and is_true(remote, "Finished"))
+        return is_true(workload, "QuotaReserved") and not is_true(workload, "Admitted") and not ending
 
     def delete(self, cluster: str) -> None:
         """The job first, then the workload. What is on its way out and held by nothing but queueing's own finalizer is let go."""
@@ -202,14 +215,15 @@ class Scribe:
         remote = self._scene.remotes.get(cluster)
         jobs = self._scene.remote_jobs.get(cluster) or ()
         adapter = self._scene.adapter
+        clears = remote is not None and is_true(remote, "Finished") and is_true(self._scene.workload, "Finished")
         for job in jobs:
             if adapter is not None and not job["metadata"].get("deletionTimestamp"):
-                self._op(cluster, "delete", adapter.resource, job)
+                self._op(cluster, "delete", adapter.resource, job, clears=clears)
         if remote is None:
             return
         finalizers = remote["metadata"].get("finalizers") or []
         if not remote["metadata"].get("deletionTimestamp"):
-            self._op(cluster, "delete", WORKLOADS, remote)
+            self._op(cluster, "delete", WORKLOADS, remote, clears=clears)
         elif not jobs and RESOURCE_IN_USE in finalizers:
             left = [each for each in finalizers if each != RESOURCE_IN_USE]
             self._op(cluster, "update", WORKLOADS, {**remote, "metadata": {**remote["metadata"], "finalizers": left}})

@@ -2,6 +2,9 @@
 
 It watches what the hub put there (by the label of the hub) and the cluster's queues and nodes. It counts as connected while every watch
 that matters is known to be true: from the first moment that one is not, it is lost, and stays so until all are true again.
+
+The lease comes first: nothing is watched before it is held. When nobody answers its renewal any more, whatever else goes through the same
+connections is not to be trusted either, be it that it is only silent: the link is opened anew, and every watch begins with a list.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from fairway.api.client import EVERYWHERE, Client, Item, Query, Resource
@@ -24,13 +28,19 @@ from fairway.fleet.resources import NODES, PODS
 
 log = logging.getLogger("fairway.fleet")
 PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
+_NO_KUEUE = f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
 _EXTRA = (LOCAL_QUEUES, CLUSTER_QUEUES, NODES)
+_NO_ANSWER = (0, 504)
 
 
 class Guard(Protocol):
     """Keeps the lease on a cluster, so that work there ends when the hub is gone. Reports what keeps it from it, or None."""
 
     async def run(self, report: Callable[[ApiError | None], None]) -> None: ...
+
+    def hurry(self) -> None:
+        """Renew it now, and report."""
+        ...
 
     def safe_at(self, now: Time) -> Time | None:
         """From when on nothing that runs under the lease can still run; None where the cluster knows no leases."""
@@ -61,13 +71,17 @@ class Link:
         now: Callable[[], Time],
         uniform: Callable[[], float],
         on_state: Callable[[str], None],
+        on_silence: Callable[[str], None] = lambda _name: None,
     ) -> None:
+        """on_silence: told that the connections are of no use any more, and others should be opened."""
         self.name = name
         self._origin = origin
         self._kinds = tuple(kinds)
         self._now = now
         self._uniform = uniform
         self._on_state = on_state
+        self._on_silence = on_silence
+        self._watching = False
         self.tables = {resource: Table(resource) for resource in (WORKLOADS, *kinds, PODS, *_EXTRA)}
         self.client: Client | None = None
         self.guard: Guard | None = None
@@ -79,6 +93,7 @@ class Link:
         self.attempts = 0
         self.next_attempt: Time | None = None
         self._ours = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={origin}")
+        self._custom: set[Resource] = set()
         self._lacking: set[Resource] = set()
         self._waiting: set[str] = set()
         self._troubles: dict[str, ApiError] = {}
@@ -91,15 +106,16 @@ class Link:
         return resource in self.tables
 
     def lacks(self, resource: Resource) -> bool:
-        """Whether the cluster has said that it knows no such kind."""
+        """Whether the cluster has said that it does not offer such a kind."""
         return resource in self._lacking
 
     def add(self, kind: Resource) -> None:
-        """One more kind of job to watch."""
+        """One more kind of job to watch, a custom one: a cluster need not offer it."""
         self._kinds = (*self._kinds, kind)
+        self._custom.add(kind)
         self.tables[kind] = Table(kind)
-        if self.client is not None:
-            self._waiting.add(_source(kind))
+        self._waiting.add(_source(kind))
+        if self.client is not None and self._watching:
             self._watch(self.client, kind, self._ours, matters=True)
 
     # --- open and close ---------------------------------------------------------------------------------------------
@@ -110,21 +126,35 @@ class Link:
         self._troubles.clear()
         self._lacking.clear()
         self._waiting = {_source(kind) for kind in (WORKLOADS, *self._kinds)}
+        if guard is None:
+            self._watch_all(client)
+            return
+        self._waiting.add("lease")
+        self._spawn(guard.run(partial(self._on_lease, client)), f"lease-{self.name}")
+
+    def _on_lease(self, client: Client, trouble: ApiError | None) -> None:
+        silent = self._watching and trouble is not None and trouble.code in _NO_ANSWER
+        if trouble is None and not self._watching:
+            self._watch_all(client)
+        self._report("lease", trouble)
+        if silent:
+            self._on_silence(self.name)
+
+    def _watch_all(self, client: Client) -> None:
+        self._watching = True
         for resource in (WORKLOADS, *self._kinds):
             self._watch(client, resource, self._ours, matters=True)
         if PODS not in self._kinds:
             self._watch(client, PODS, self._ours, matters=False)
         for resource in _EXTRA:
             self._watch(client, resource, EVERYWHERE, matters=False)
-        if guard is not None:
-            self._waiting.add("lease")
-            self._spawn(guard.run(lambda trouble: self._report("lease", trouble)), f"lease-{self.name}")
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        self._watching = False
         client, self.client = self.client, None
         close = getattr(client, "close", None)
         if close is not None:
@@ -144,10 +174,7 @@ class Link:
 
         def told(trouble: ApiError | None) -> None:
             if matters:
-                self._lacking.discard(resource)
-                if trouble is not None and trouble.code == 404:
-                    self._lacking.add(resource)
-                self._report(_source(resource), trouble)
+                self._told(resource, trouble)
 
         reflector = Reflector(
             client,
@@ -172,20 +199,35 @@ class Link:
 
     # --- state ------------------------------------------------------------------------------------------------------
 
+    def _told(self, resource: Resource, trouble: ApiError | None) -> None:
+        """A cluster that has no such kind has none of our jobs of that kind either, nor has one that lets nobody see a custom kind."""
+        lacking = (404, 403) if resource in self._custom else (404,)
+        self._lacking.discard(resource)
+        if trouble is not None and trouble.code in lacking and resource != WORKLOADS:
+            self._lacking.add(resource)
+            trouble = None
+        self._report(_source(resource), trouble)
+
     def _report(self, source: str, trouble: ApiError | None) -> None:
         """One of the things that must be true is, or is not any more."""
-        if trouble is None or (trouble.code == 404 and source not in (_source(WORKLOADS), "lease")):
-            # A cluster that has no such kind has none of our jobs of that kind either.
+        if trouble is None:
             self._waiting.discard(source)
             self._troubles.pop(source, None)
         else:
             self._troubles[source] = trouble
             self.attempts += 1
+            if source != "lease" and self.guard is not None:
+                # Whoever broke off may have been started anew, and takes nothing before the lease is renewed.
+                self._waiting.add("lease")
         if self._troubles:
-            first = next(iter(self._troubles.values()))
-            self._set(False, Trouble("ClientConnectionFailed", first.message))
+            where, first = next(iter(self._troubles.items()))
+            self._set(
+                False, Trouble("ClientConnectionFailed", _NO_KUEUE if _is_missing(where, first) else first.message)
+            )
         elif not self._waiting:
             self._set(True, None)
+        elif self._waiting == {"lease"} and self.guard is not None and source != "lease":
+            self.guard.hurry()
 
     def _set(self, connected: bool, trouble: Trouble | None) -> None:
         changed = connected != self.connected or trouble != self.trouble
@@ -206,6 +248,10 @@ class Link:
         """While it is out of reach: from when on nothing of ours runs there. window: for clusters that know no leases."""
         guarded = self.guard.safe_at(self._now()) if self.guard is not None else None
         return guarded if guarded is not None else self.lost_since + window
+
+
+def _is_missing(source: str, trouble: ApiError) -> bool:
+    return trouble.code == 404 and source == _source(WORKLOADS)
 
 
 def _source(resource: Resource) -> str:

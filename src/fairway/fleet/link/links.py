@@ -50,6 +50,7 @@ class Links:
         self._namespace = namespace
         self._origin = origin
         self._kinds = tuple(kinds)
+        self._custom: list[Resource] = []
         self._clock = clock
         self._uniform = uniform
         self._connect = connect
@@ -74,8 +75,8 @@ class Links:
         return sorted(self._links)
 
     def add(self, kind: Resource) -> None:
-        """One more kind of job to be seen on every cluster."""
-        self._kinds = (*self._kinds, kind)
+        """One more kind of job to be seen on every cluster that offers it."""
+        self._custom.append(kind)
         for link in self._links.values():
             link.add(kind)
 
@@ -112,6 +113,11 @@ class Links:
             source = _source(self._mirror[MULTIKUEUE_CLUSTERS].get(each) or {})
             if source.get("locationType", "Secret") == "Secret" and source.get("location") == name:
                 self._touch(each.partition("/")[2])
+
+    def _renew(self, name: str) -> None:
+        """Through other connections, as if the kubeconfig had changed."""
+        self._opened.pop(name, None)
+        self._touch(name)
 
     def _tell(self, name: str) -> None:
         for listener in self._listeners:
@@ -151,7 +157,17 @@ class Links:
             return
         link = self._links.get(name)
         if link is None:
-            link = Link(name, self._origin, self._kinds, now=self.now, uniform=self._uniform, on_state=self._tell)
+            link = Link(
+                name,
+                self._origin,
+                self._kinds,
+                now=self.now,
+                uniform=self._uniform,
+                on_state=self._tell,
+                on_silence=self._renew,
+            )
+            for kind in self._custom:
+                link.add(kind)
             self._links[name] = link
             for listener in self._new:
                 listener(link)

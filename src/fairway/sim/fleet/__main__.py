@@ -5,39 +5,89 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from fairway.sim.fleet.story import Plan, Told, tell
+from fairway.runtime.clock import SystemClock
+from fairway.sim.fleet import plan as plans
+from fairway.sim.fleet.plan import Plan
+from fairway.sim.fleet.story import Told, tell
+
+_PROGRESS_S = 10.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options().parse_args(arguments)
-    plan = Plan(clusters=options.clusters, jobs=options.jobs)
     # What is loaded by now stays: collecting after each history is quicker without it.
     gc.freeze()
     if options.seed is not None:
-        told = tell(options.seed, plan)
-        _say("\n".join(told.lines))
-        _say(_verdict(told))
+        told = tell(options.seed, _plan(options.seed, alone=options.alone))
+        _say("\n".join([*told.lines, _verdict(told)]))
         return 1 if told.broken else 0
-    return _many(options.seeds, plan, keep_going=options.keep_going)
+    return _many(options.seeds, alone=options.alone, stop=options.stop)
 
 
-def _many(seeds: Iterable[int], plan: Plan, *, keep_going: bool) -> int:
-    count, broken = 0, []
-    for seed in seeds:
-        told = tell(seed, plan)
-        count += 1
+def _plan(seed: int, *, alone: bool) -> Plan:
+    return plans.alone() if alone else plans.drawn(seed)
+
+
+@dataclass(slots=True)
+class Sums:
+    """Over many histories."""
+
+    histories: int = 0
+    steps: int = 0
+    virtual_s: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: list[Told] = field(default_factory=list)
+
+    def add(self, told: Told) -> None:
+        self.histories += 1
+        self.steps += told.steps
+        self.virtual_s += told.seconds
+        self.counts += told.counts
         if told.broken:
-            broken.append(told)
-            _say("\n".join(told.lines) if not keep_going else _verdict(told))
-            if not keep_going:
+            self.broken.append(told)
+
+    def line(self, seconds: float) -> str:
+        rate = self.histories / max(seconds, 1e-9)
+        return f"{self.histories} histories, {len(self.broken)} broken, {rate:.1f} histories/s"
+
+    def text(self) -> str:
+        faults = {name.partition(" ")[2]: count for name, count in self.counts.items() if name.startswith("fault")}
+        people = {name.partition(" ")[2]: count for name, count in self.counts.items() if name.startswith("people")}
+        return "\n".join(
+            [
+                f"{self.virtual_s / 3600:.1f} virtual hours, {self.steps} steps, {self.counts['payloads']} payloads started",
+                f"{sum(faults.values())} faults: {_listed(faults)}",
+                f"{sum(people.values())} interventions: {_listed(people)}",
+            ]
+        )
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda each: -each[1])) or "none"
+
+
+def _many(seeds: range, *, alone: bool, stop: bool) -> int:
+    sums, clock = Sums(), SystemClock()
+    began = said = clock.monotonic
+    for seed in seeds:
+        told = tell(seed, _plan(seed, alone=alone))
+        sums.add(told)
+        if told.broken:
+            _say(_verdict(told))
+            if stop:
                 break
-    _say(f"{count} histories, {len(broken)} broken")
-    for told in broken:
-        again = f"--seed {told.seed} --clusters {plan.clusters} --jobs {plan.jobs}"
-        _say(f"{_verdict(told)}\n  again: python -m fairway.sim.fleet {again}")
-    return 1 if broken else 0
+        if clock.monotonic - said >= _PROGRESS_S:
+            said = clock.monotonic
+            _say(f"{sums.line(said - began)}; {len(seeds) - sums.histories} to go")
+    _say(sums.text())
+    for told in sums.broken:
+        _say(f"{_verdict(told)}\n  again: python -m fairway.sim.fleet --seed {told.seed}{' --alone' if alone else ''}")
+    _say(sums.line(clock.monotonic - began))
+    return 1 if sums.broken else 0
 
 
 def _verdict(told: Told) -> str:
@@ -49,9 +99,8 @@ def _options() -> argparse.ArgumentParser:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--seed", type=int, help="one history, with all that happens in it")
     which.add_argument("--seeds", type=_range, metavar="A-B", help="every history from A to B")
-    parser.add_argument("--clusters", type=int, default=Plan.clusters)
-    parser.add_argument("--jobs", type=int, default=Plan.jobs)
-    parser.add_argument("--keep-going", action="store_true", help="do not stop at the first broken promise")
+    parser.add_argument("--alone", action="store_true", help="one cluster without a hub")
+    parser.add_argument("--stop", action="store_true", help="at the first broken promise")
     return parser
 
 

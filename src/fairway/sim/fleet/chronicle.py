@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 
 
@@ -15,6 +16,8 @@ class Chronicle:
         self._time = time
         self.lines: list[str] = []
         self.broken: list[str] = []
+        self.counts: Counter[str] = Counter()
+        """How often things of a kind happened."""
         self._digest = hashlib.sha256()
 
     def note(self, who: str, what: str) -> None:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from fairway.sim.chance import Chance
 from fairway.sim.fleet.network import CALM, Weather
-from fairway.sim.fleet.node import SimNode
+from fairway.sim.fleet.node import HUB, SimNode
+from fairway.sim.fleet.plan import Climate, pick
 from fairway.sim.fleet.world import World
 
 STEPS_MAX = 300
+JUMP_S = 30.0
 ARMED_S = 5.0
 """A node that takes fewer steps than that is struck when this time is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Climate:
-    """How often each thing goes wrong, as weights; and how many seconds lie between two of them on average."""
-
-    kill: int = 6
-    stop: int = 3
-    shim: int = 1
-    power: int = 1
-    cut: int = 4
-    storm: int = 2
-    every_s: float = 6.0
 
 
 class Faults:
@@ -38,20 +26,23 @@ class Faults:
 
     async def rage(self, until: float) -> None:
         loop = self._world.loop
-        kinds: list[tuple[int, Callable[[], object]]] = [
-            (self._climate.kill, self._kill),
-            (self._climate.stop, self._stop),
-            (self._climate.shim, self._shim),
-            (self._climate.power, self._power),
-            (self._climate.cut, self._cut),
-            (self._climate.storm, self._storm),
-        ]
+        kinds: dict[str, Callable[[], object]] = {
+            "kill": self._kill,
+            "stop": self._stop,
+            "shim": self._shim,
+            "power": self._power,
+            "cut": self._cut,
+            "storm": self._storm,
+            "clock": self._clock,
+        }
         while loop.time() < until:
             await asyncio.sleep(self._chance.between(0.0, 2 * self._climate.every_s))
-            strike = self._pick(kinds)
-            work = strike()
-            if asyncio.iscoroutine(work):
-                self._tasks.append(loop.create_task(work))
+            name = pick(self._climate, self._chance)
+            if name:
+                self._world.chronicle.counts[f"fault {name}"] += 1
+                work = kinds[name]()
+                if asyncio.iscoroutine(work):
+                    self._tasks.append(loop.create_task(work))
 
     async def relent(self) -> None:
         """No more faults: what is down comes up, what is cut is joined."""
@@ -67,14 +58,6 @@ class Faults:
                 node.start()
             elif node.process.stopped:
                 node.process.go_on()
-
-    def _pick(self, kinds: Sequence[tuple[int, Callable[[], object]]]) -> Callable[[], object]:
-        left = self._chance.below(sum(weight for weight, _ in kinds))
-        for weight, kind in kinds:
-            left -= weight
-            if left < 0:
-                return kind
-        raise AssertionError("weights add up")
 
     def _someone(self) -> SimNode:
         nodes = list(self._world.nodes.values())
@@ -137,13 +120,19 @@ class Faults:
         if live:
             machine.kill_shim(live[self._chance.below(len(live))])
 
+    def _clock(self) -> None:
+        node = self._someone()
+        by = self._chance.between(-JUMP_S, JUMP_S)
+        self._world.chronicle.note(node.name, f"its wall clock is set by {by:.1f} s")
+        node.machine.set_clock(by)
+
     def _cut(self) -> None:
-        names = [*self._world.nodes, "user"]
-        one = names[self._chance.below(len(names))]
-        other = names[self._chance.below(len(names))]
-        if one == other:
-            return
-        ways = ((one, other), (other, one))
+        """Between any two who talk to each other: a hub and a cluster, mostly."""
+        names = list(self._world.nodes)
+        one, other = names[self._chance.below(len(names))], "user"
+        if HUB in names and self._chance.below(4):
+            one, other = HUB, names[1 + self._chance.below(len(names) - 1)]
+        ways = ((one, other), (other, one)) if self._chance.below(2) else ((other, one), (one, other))
         until = self._world.loop.time() + self._long()
         how = self._chance.below(3)
         for source, target in ways if how == 0 else ways[:1]:

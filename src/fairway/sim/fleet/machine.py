@@ -11,6 +11,7 @@ from fairway.engines.engine import RunSpec, RunState, RunStatus
 from fairway.engines.lease import EXPIRED, Lease
 from fairway.runtime.virtual import Process, VirtualClock, VirtualLoop
 from fairway.sim.chance import Chance
+from fairway.sim.fleet.archive import Texts
 from fairway.sim.fleet.chronicle import Chronicle
 from fairway.sim.fleet.disk import Image
 from fairway.sim.fleet.payloads import Payloads, Stretch
@@ -18,7 +19,11 @@ from fairway.sim.fleet.payloads import Payloads, Stretch
 LEASE_CHECK_S = 1.0
 _TICK_S = 1e-6
 PAYLOAD = "payload"
-"""The program that a simulated machine can run: `payload JOB SECONDS EXIT_CODE`."""
+"""The program that a simulated machine can run: `payload JOB SECONDS FAILURES CPUS`. It fails as often before it succeeds."""
+SKEW_S = 2.0
+"""How far wall clocks are off, at most, when a history begins."""
+DRIFT = 0.01
+"""How much faster or slower a clock runs, at most: far more than the clock of any machine does, and a quarter of what leases stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,14 @@ class SimMachine:
         self._chance = chance
         self._chronicle = chronicle
         self._payloads = payloads
-        self.skew = chance.between(-2.0, 2.0)
+        self.skew = chance.between(-SKEW_S, SKEW_S)
+        self._rate = chance.between(1.0 - DRIFT, 1.0 + DRIFT)
         self.boots = 0
         self.images: dict[str, Image] = {}
         self.files: dict[str, str] = {}
         """Small things that a node keeps in its folder."""
+        self.texts: Texts = {}
+        """Output that is kept here of what ran elsewhere."""
         self.runs: dict[str, Run] = {}
         self.leases: dict[str, Lease] = {}
         """Lease files by path. They are not synced, and gone after a boot."""
@@ -72,9 +80,14 @@ class SimMachine:
     def boot(self) -> None:
         self.boots += 1
         self.boot_id = f"{self.name}-boot-{self.boots}"
-        self.clock = VirtualClock(self._loop, skew=self.skew, booted=self._loop.time())
+        self.clock = VirtualClock(self._loop, skew=self.skew, booted=self._loop.time(), rate=self._rate)
         self.leases = {}
         self._kernel = Process(self._loop, self.boot_id)
+
+    def set_clock(self, by: float) -> None:
+        """Somebody sets the wall clock."""
+        self.skew += by
+        self.clock.skew = self.skew
 
     def lose_power(self) -> None:
         """All processes are gone; disks stay as they are."""
@@ -112,13 +125,16 @@ class SimMachine:
         if problem:
             await self._record(run, RunStatus(run_id, RunState.FAILED, exit_code=137, reason=problem, message=problem))
             return
-        _program, job, seconds, code = run.spec.argv
-        run.payload = self._payloads.begin(job, self.name, run_id)
+        _program, job, seconds, failures, cpus = run.spec.argv
+        index = run.spec.env.get("JOB_COMPLETION_INDEX", "")
+        name = f"{job}/{index}" if index else job
+        fails = self._payloads.starts(name) < int(failures)
+        run.payload = self._payloads.begin(name, self.name, run_id, int(cpus))
         run.started_at = self.clock.now
         self._tell(run_id)
         why = await self._attend(run, self.clock.boot + float(seconds))
-        exit_code = {"": int(code)}.get(why, 137)
-        self._payloads.end(run.payload, why or f"exit code {exit_code}", succeeded=exit_code == 0)
+        exit_code = 137 if why else int(fails)
+        self._payloads.end(run.payload, why or f"exit code {exit_code}")
         reason = why or ("Completed" if exit_code == 0 else "Error")
         ended = RunStatus(run_id, RunState.EXITED, exit_code=exit_code, reason=reason, message=why)
         await self._record(run, replace(ended, pid=1, started_at=run.started_at))
@@ -145,13 +161,13 @@ class SimMachine:
             if now >= until:
                 renewed = self._lease(run)
                 if now >= renewed.until:
-                    why, kill_at = EXPIRED, min(kill_at, self._obeys(until + lease.grace_s))
+                    why, kill_at = self._ask(run, EXPIRED), min(kill_at, self._obeys(until + lease.grace_s))
                     until = math.inf
                 else:
                     lease, until = renewed, renewed.until
                 continue
             if run.stop_until is not None and not why:
-                why, kill_at = "Stopped", min(kill_at, self._obeys(run.stop_until))
+                why, kill_at = self._ask(run, "Stopped"), min(kill_at, self._obeys(run.stop_until))
                 continue
             kill_at = min(kill_at, run.stop_until) if run.stop_until is not None else kill_at
             due = min(end, kill_at, until)
@@ -164,6 +180,11 @@ class SimMachine:
                 continue
         return why if self.clock.boot >= kill_at else ""
 
+    def _ask(self, run: Run, why: str) -> str:
+        assert run.payload is not None
+        self._payloads.ask(run.payload, why)
+        return why
+
     def _obeys(self, latest: float) -> float:
         """A payload that is asked to end does so at once, later, or never: then it is killed at the latest moment."""
         now = self.clock.boot
@@ -172,6 +193,8 @@ class SimMachine:
     async def _record(self, run: Run, status: RunStatus) -> None:
         await self._pause(0.0002, 0.01)
         run.record = replace(status, finished_at=self.clock.now)
+        if run.payload is not None:
+            run.payload.recorded = status.exit_code == 0
         run.shim = None
         self._tell(run.spec.id)
 

@@ -122,6 +122,21 @@ class Network:
         self._backlog: dict[str, list[Call]] = {}
         """Connections that wait in the launcher's socket for the node's next life."""
         self._cuts: dict[tuple[str, str], float] = {}
+        self._addresses: dict[str, str] = {}
+
+    # --- names ------------------------------------------------------------------------------------------------------
+
+    def address(self, name: str) -> str:
+        """The URL of a node, as kubeconfigs write it."""
+        for url, known in self._addresses.items():
+            if known == name:
+                return url
+        url = f"http://127.0.0.{len(self._addresses) + 1}:8001"
+        self._addresses[url] = name
+        return url
+
+    def at(self, url: str) -> str:
+        return self._addresses[url]
 
     # --- who is there -----------------------------------------------------------------------------------------------
 
@@ -246,10 +261,18 @@ class Network:
                 headers = {name.decode().title(): value.decode("latin-1") for name, value in message["headers"]}
                 call.reply = SimReply(call, self, message["status"], headers)
                 if not call.head.done():
-                    self._chronicle.note(call.source, f"{call.what} on {call.target}: {message['status']}")
+                    self._tell(call, message["status"])
                     call.head.set_result(call.reply)
             elif call.reply is not None:
                 call.reply.feed(message.get("body", b""), more=bool(message.get("more_body")))
+
+    def _tell(self, call: Call, status: int) -> None:
+        """Writes, in the lines; what goes on all the time, in the digest only."""
+        text = f"{call.what} on {call.target}: {status}"
+        if call.method == "GET" or "/leases/" in call.path:
+            self._chronicle.mix(text.encode())
+        else:
+            self._chronicle.note(call.source, text)
 
     def _fail(self, call: Call, why: str) -> None:
         error = TransportError(f"{call.target} cannot be reached: {why}")
@@ -293,8 +316,16 @@ class SimTransport:
         self._closed = False
 
     async def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, stream: bool = False
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        stream: bool = False,
+        patience: float | None = None,
     ) -> SimReply:
+        """Silence is broken by the network's own faults here, never by patience."""
         if self._closed:
             raise TransportError(f"the connection to {self._target} was closed by this side")
         loop = asyncio.get_running_loop()

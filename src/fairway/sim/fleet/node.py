@@ -7,6 +7,9 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from fairway.api.client import Client
+from fairway.api.kubeconfig import Access
+from fairway.api.remote import RemoteClient
 from fairway.control.configuration import Configuration
 from fairway.control.pods.machine import Declared
 from fairway.control.pods.place import Place
@@ -15,6 +18,7 @@ from fairway.runtime.ids import SeededIds
 from fairway.runtime.machine import Machine, Usage
 from fairway.runtime.virtual import Process, VirtualLoop
 from fairway.sim.chance import Chance
+from fairway.sim.fleet.archive import SimArchive
 from fairway.sim.fleet.chronicle import Chronicle
 from fairway.sim.fleet.disk import Image, ImageLog, SlowDisk
 from fairway.sim.fleet.engine import SimEngine, SimLeases
@@ -22,6 +26,7 @@ from fairway.sim.fleet.machine import BootClock, SimMachine
 from fairway.sim.fleet.network import Network
 from fairway.store import Store
 
+HUB = "hub"
 _TOKEN = "token"
 
 
@@ -40,7 +45,7 @@ class SimNode:
         config: Configuration | None = None,
         serving: Callable[[SimNode], None],
     ) -> None:
-        """serving: called at each start, before the first request is answered."""
+        """declared: what it runs things on; a node without is a hub. serving: called at each start, before the first request is answered."""
         self.name = machine.name
         self.machine = machine
         self._loop = loop
@@ -58,6 +63,10 @@ class SimNode:
         self.up = asyncio.Event()
 
     @property
+    def is_hub(self) -> bool:
+        return self._declared is None
+
+    @property
     def token(self) -> str:
         return self.machine.files.get(_TOKEN, "")
 
@@ -71,12 +80,16 @@ class SimNode:
         self._disks = []
         node = Node(
             Path("/simulated") / self.name,
+            (HUB,) if self.is_hub else ("default",),
+            hub=HUB if self.is_hub else "",
+            connect=self._connect,
             clock=self.machine.clock,
             ids=SeededIds(zlib.crc32(f"{process.name}/{self._chance.bits()}".encode())),
             machine=self._declared,
             config=self._config,
             place=self._place(),
             store=self._store,
+            archive=lambda _space: SimArchive(self.machine.texts, self._chance),
         )
         app = await node.start()
         self.machine.files[_TOKEN] = await node.admin_token(node.spaces[0], self.token)
@@ -104,6 +117,11 @@ class SimNode:
         self._network.down(self.name, refuses=refuses or power, silent=power)
         if power:
             self.machine.lose_power()
+
+    def _connect(self, access: Access) -> Client:
+        """As a kubeconfig says, through the simulated network."""
+        target = self._network.at(access.server)
+        return RemoteClient(self._network.transport(self.name, target), access.token, "fairway-hub")
 
     def _store(self, space: str) -> Store:
         image = self.machine.images.setdefault(space, Image())

@@ -5,12 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from fairway.control import compile as compiler
+from fairway.control.adapters.names import PREBUILT_WORKLOAD
+from fairway.control.conditions import is_true
 from fairway.core.admit.state import AdmitState
 from fairway.core.model import Workload
 from fairway.core.shapes import Shapes
+from fairway.fleet.resources import EPOCH, LOCAL_UID
 from fairway.node import Node
 from fairway.sim import invariants
 from fairway.sim.fleet.chronicle import Chronicle
+from fairway.sim.fleet.dispatches import Dispatches
+from fairway.sim.fleet.payloads import Payloads
 from fairway.sim.invariants import Broken, Json
 from fairway.store.record import Event, Record
 
@@ -21,11 +26,22 @@ QUEUES, COHORTS = "clusterqueues.kueue.x-k8s.io", "cohorts.kueue.x-k8s.io"
 class Witness:
     """Of one life of a node: the quota is counted here once more, by what the objects say alone."""
 
-    def __init__(self, name: str, node: Node, chronicle: Chronicle, acknowledged: dict[str, None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        node: Node,
+        chronicle: Chronicle,
+        acknowledged: dict[str, None],
+        dispatches: Dispatches,
+        payloads: Payloads | None,
+    ) -> None:
+        """payloads: told of evictions and completions, where jobs are submitted to this node."""
         self._name = name
         self._node = node
         self._chronicle = chronicle
         self._acknowledged = acknowledged
+        self._dispatches = dispatches
+        self._payloads = payloads
         self._store = node.spaces[0].store
         self._state = AdmitState()
         self._shapes = Shapes()
@@ -36,6 +52,9 @@ class Witness:
             self._state.put_queue(compiler.queue(_json(record)), 0)
         for record in self._all(WORKLOADS):
             self._count(record)
+            self._follow(record, None)
+        for record in self._all(JOBS):
+            self._follow_job(_json(record))
         self._store.listen(self._on_any)
         self._store.listen(self._on_queue, QUEUES)
         self._store.listen(self._on_cohort, COHORTS)
@@ -74,6 +93,7 @@ class Witness:
             self._state.ledger.discard(key)
             return
         self._tell(event)
+        self._follow(event.record, event.previous)
         held = key in self._state.ledger.by_key
         workload = self._count(event.record)
         if workload is not None and not held:
@@ -81,6 +101,29 @@ class Witness:
         if event.previous is not None:
             before, after = _json(event.previous), _json(event.record)
             self._check(lambda: invariants.cluster_final(before, after))
+
+    def _follow(self, record: Record, previous: Record | None) -> None:
+        """What became of it, to those who remember it through all lives. Without a previous one: it was there when this life began."""
+        after, before = _json(record), _json(previous) if previous is not None else {}
+        metadata = after["metadata"]
+        cluster = (after.get("status") or {}).get("clusterName")
+        if cluster:
+            self._dispatches.bound(metadata["uid"], cluster)
+        if self._payloads is not None and is_true(after, "Evicted") and not is_true(before, "Evicted"):
+            for owner in metadata.get("ownerReferences") or ():
+                self._payloads.evicted(owner["name"])
+        epoch = _notes(after).get(EPOCH)
+        if epoch and previous is None:
+            self._dispatches.copy_came(self._name, record.path, metadata["uid"], int(epoch))
+
+    def _follow_job(self, job: Json) -> None:
+        if self._payloads is not None and is_true(job, "Complete"):
+            self._payloads.completed(job["metadata"]["name"])
+        workload = (job["metadata"].get("labels") or {}).get(PREBUILT_WORKLOAD)
+        copy = self._store.get(WORKLOADS, f"{job['metadata']['namespace']}/{workload}") if workload else None
+        uid = _notes(_json(copy)).get(LOCAL_UID) if copy is not None else None
+        if uid:
+            self._dispatches.job_came(self._name, job["metadata"]["name"], uid)
 
     def _tell(self, event: Event) -> None:
         """Which conditions it has now and had not, and where it is."""
@@ -93,6 +136,8 @@ class Witness:
         path = event.record.path
         if event.deleted and path in self._acknowledged:
             self._chronicle.breaks("nothing-lost", f"job {path} was deleted on {self._name}, and nobody asked for it")
+        elif not event.deleted:
+            self._follow_job(_json(event.record))
 
     def _count(self, record: Record) -> Workload | None:
         """The workload, if it holds quota."""
@@ -122,6 +167,11 @@ class Witness:
 
 def _json(record: Record) -> Json:
     found: Json = msgspec.json.decode(record.value)
+    return found
+
+
+def _notes(obj: Json) -> Json:
+    found: Json = obj["metadata"].get("annotations") or {}
     return found
 
 

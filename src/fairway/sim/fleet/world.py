@@ -14,28 +14,12 @@ from fairway.runtime import virtual
 from fairway.runtime.virtual import Process, VirtualLoop
 from fairway.sim.chance import Chance
 from fairway.sim.fleet.chronicle import Chronicle
-from fairway.sim.fleet.disk import Image
+from fairway.sim.fleet.dispatches import Dispatches
 from fairway.sim.fleet.machine import SimMachine
 from fairway.sim.fleet.network import Network
 from fairway.sim.fleet.node import SimNode
 from fairway.sim.fleet.payloads import Payloads
 from fairway.sim.fleet.witness import Witness
-
-
-@dataclass(frozen=True, slots=True)
-class Golden:
-    """The disk of a node that has just been set up: histories begin with it, for setting up takes longer than what follows."""
-
-    images: dict[str, Image]
-    files: dict[str, str]
-
-    @staticmethod
-    def of(machine: SimMachine) -> Golden:
-        return Golden({name: image.copy() for name, image in machine.images.items()}, dict(machine.files))
-
-    def put(self, machine: SimMachine) -> None:
-        machine.images = {name: image.copy() for name, image in self.images.items()}
-        machine.files = dict(self.files)
 
 
 @dataclass(slots=True)
@@ -53,11 +37,14 @@ class World:
         self.seed = seed
         self.chronicle = Chronicle(loop.time)
         self.payloads = Payloads(self.chronicle, loop.time)
+        self.dispatches = Dispatches(self.chronicle)
         self.network = Network(loop, self.chance("network"), self.chronicle)
         self.nodes: dict[str, SimNode] = {}
         self.witnesses: dict[str, Witness] = {}
         self.acknowledged: dict[str, dict[str, None]] = {}
         """Jobs by node and key, of which somebody was told that they are there."""
+        self.cancelled: dict[str, None] = {}
+        """Names of jobs that somebody wants gone."""
         self._armed: list[_Armed] = []
         loop.after_step = self._after_step
         loop.troubles = self._trouble
@@ -81,11 +68,22 @@ class World:
         )
         self.nodes[name] = node
         self.acknowledged[name] = {}
+        if declared is not None:
+            self.payloads.capacity[name] = int(declared.cpu or 0)
+        self.network.address(name)
         return node
 
     def _witness(self, node: SimNode) -> None:
         assert node.node is not None
-        self.witnesses[node.name] = Witness(node.name, node.node, self.chronicle, self.acknowledged[node.name])
+        master = node.is_hub or not any(each.is_hub for each in self.nodes.values())
+        self.witnesses[node.name] = Witness(
+            node.name,
+            node.node,
+            self.chronicle,
+            self.acknowledged[node.name],
+            self.dispatches,
+            self.payloads if master else None,
+        )
 
     def client(self, source: str, target: str) -> RemoteClient:
         node = self.nodes[target]
