@@ -116,6 +116,7 @@ def test_metrics_count_what_was_admitted_and_what_waits() -> None:
             assert ("kueue_cluster_queue_borrowing_limit", "main", "", "flavor", "cpu") not in found
             assert found["kueue_local_queue_resource_usage", "flavor", "main", "default", "cpu"] == 2
             assert found["kueue_admission_attempts_total", "success"] >= 1
+            assert found["kueue_admission_cycle_preemption_skips", "main"] == 0
             assert found["kueue_workload_creation_latency_seconds_count", "Job"] == 2
 
     asyncio.run(scenario())

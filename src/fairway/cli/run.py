@@ -36,7 +36,9 @@ def run(
     name: Annotated[str, typer.Option(metavar="NAME", help="Default: made from the command.")] = "",
     array: Annotated[str, typer.Option(metavar="0-N[%M]", help="One pod per index, at most M at a time.")] = "",
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Can be repeated.", show_default=False)] = None,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Submit and leave.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach/--follow", "-d/-f", help="Submit and leave, or print its output until it ends.")
+    ] = False,
     bundle: Annotated[
         Path | None,
         typer.Option(

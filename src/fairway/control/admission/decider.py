@@ -56,6 +56,8 @@ class Decider:
         self._mirror = mirror
         self.given: list[Known] = []
         """What the last plan rests on, beside the workloads that it changes."""
+        self.plan = Plan()
+        """The last one."""
 
     @property
     def busy(self) -> bool:
@@ -63,7 +65,7 @@ class Decider:
 
     def decide(self, now: Time) -> list[Write]:
         state = self._observer.state
-        plan = settle(state, now)
+        plan = self.plan = settle(state, now)
         self.given = self._rests_on(plan) if plan.actions else []
         if not plan.actions:
             return []

@@ -21,6 +21,7 @@ from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror
 from fairway.control.resources import LOCAL_QUEUES, WORKLOADS
 from fairway.control.times import parse_time
+from fairway.core.admit.plan import Plan
 from fairway.core.model import SECOND, Amounts, Quota, Time, split_cell
 from fairway.core.quota.node import Node
 from fairway.core.quota.share import dominant_share
@@ -39,6 +40,7 @@ _TEXTS = {
     "evicted_workloads_total": "Evictions, by reason",
     "evicted_workloads_once_total": "Workloads that were evicted for the first time, by reason",
     "preempted_workloads_total": "Workloads that made room for others, by who took it",
+    "preemption_target_recomputations_total": "Who has to make room was worked out again, by what came of it",
     "cohort_subtree_admitted_workloads_total": "Workloads that were admitted in queues below",
     "admission_attempt_duration_seconds": "How long a pass took",
     "quota_reserved_wait_time_seconds": "From submission or return to the queue to quota",
@@ -154,12 +156,18 @@ class Measures:
         self._counts: Counter[tuple[str, _Labels]] = Counter()
         self._waits: dict[tuple[str, _Labels], _Waits] = {}
         self._finished: Counter[_Subject] = Counter()
+        self._skips: Mapping[str, int] = {}
         mirror[WORKLOADS].on_change(self._on_workload)
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
-    def attempted(self, admitted: bool, seconds: float) -> None:
-        labels = (("result", "success" if admitted else "inadmissible"),)
+    def attempted(self, plan: Plan, seconds: float) -> None:
+        labels = (("result", "success" if plan.admissions() else "inadmissible"),)
+        self._skips = plan.skipped_preemptions
+        for queue, results in plan.recomputations.items():
+            for result, count in results.items():
+                about = (("cluster_queue", queue), ("result", result))
+                self._counts["preemption_target_recomputations_total", about] += count
         self._counts["admission_attempts_total", labels] += 1
         self._wait("admission_attempt_duration_seconds", labels, seconds, _QUICK)
 
@@ -288,6 +296,9 @@ class Measures:
         yield _gauge("reserving_active_workloads", "Workloads that hold quota", labels, ledger.count_of(name))
         admitted = ledger.count_of(name, admitted_only=True)
         yield _gauge("admitted_active_workloads", "Workloads that are admitted", labels, admitted)
+        skipped = self._skips.get(name, 0)
+        text = "Workloads that did not get the room they asked for, as others wanted the same in the last pass"
+        yield _gauge("admission_cycle_preemption_skips", text, labels, skipped)
         over = sum(count for subject, count in self._finished.items() if subject.queue == name)
         yield _gauge("finished_workloads", "Workloads that are finished and still there", labels, over)
         now = "terminating" if name in state.terminating else "active" if state.is_active(name) else "pending"

@@ -174,9 +174,9 @@ class Queueing:
         return busy or self._telling.busy or (self._status.due and self._status_rested())
 
     async def _decide(self, now: Time) -> None:
-        began, held = self._clock.monotonic, len(self.observer.state.ledger)
+        began = self._clock.monotonic
         writes = self.decider.decide(now)
-        self.measures.attempted(len(self.observer.state.ledger) > held, self._clock.monotonic - began)
+        self.measures.attempted(self.decider.plan, self._clock.monotonic - began)
         await self._apply(writes, self.decider.given)
 
     async def _apply(self, writes: list[Write], given: Sequence[Known] = ()) -> None:

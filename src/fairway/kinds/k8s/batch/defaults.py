@@ -14,7 +14,9 @@ UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 
 
-def default_job(new: Job, _old: Job | None) -> None:
+def default_job(new: Job, old: Job | None) -> None:
+    if old is not None and new.spec is old.spec:  # the write of a status leaves it alone
+        return
     spec = new.spec
     if spec.parallelism is UNSET:
         spec.parallelism = 1

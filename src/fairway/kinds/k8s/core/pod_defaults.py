@@ -58,8 +58,13 @@ def default_pod_spec(spec: PodSpec) -> None:
         _default_container(ephemeral)
 
 
-def default_pod(new: Pod, _old: Pod | None) -> None:
-    spec = new.spec
+def default_pod(new: Pod, old: Pod | None) -> None:
+    if old is None or new.spec is not old.spec:  # the write of a status leaves it alone
+        _default_spec(new.spec)
+    _pair_addresses(new.status)
+
+
+def _default_spec(spec: PodSpec) -> None:
     default_pod_spec(spec)
     containers = [*items(spec.init_containers), *spec.containers]
     for container in containers:
@@ -69,7 +74,6 @@ def default_pod(new: Pod, _old: Pod | None) -> None:
     if flag(spec.host_network):
         for port in (port for container in containers for port in items(container.ports)):
             port.host_port = number(port.host_port) or port.container_port
-    _pair_addresses(new.status)
 
 
 def default_pod_template(new: PodTemplate, _old: PodTemplate | None) -> None:
