@@ -174,7 +174,7 @@ def _send(objects: list[Json], ops: list[Op], fails: bool) -> list[Json]:
 
 def _compare(got: list[Json], want: list[Json], what: str) -> None:
     compared = ("Workload", "Job")
-    ours = {_key(obj): _plain(_unmarked(obj)) for obj in got if obj["kind"] in compared}
+    ours = {_key(obj): _unmarked(_plain(obj)) for obj in got if obj["kind"] in compared}
     theirs = {_key(obj): _plain(obj) for obj in want if obj["kind"] in compared}
     check(ours, theirs, what)
 

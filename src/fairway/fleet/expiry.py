@@ -24,6 +24,8 @@ log = logging.getLogger("fairway.fleet")
 _FIELD = b'"ttlSecondsAfterFinished"'
 _ENDS = ("Complete", "Completed", "Failed")
 _LONGEST_NAP_S = 300.0
+_TICK_S = 0.001
+"""Beyond what a moment is rounded by."""
 _AGAIN: Time = 5 * SECOND
 
 
@@ -100,7 +102,7 @@ class Expiry:
             while self._due and self._due[0][0] <= now:
                 _at, kind, key = heapq.heappop(self._due)
                 await self._delete(kind, key, now)
-            nap = min(_LONGEST_NAP_S, (self._due[0][0] - now) / SECOND) if self._due else _LONGEST_NAP_S
+            nap = min(_LONGEST_NAP_S, (self._due[0][0] - now) / SECOND + _TICK_S) if self._due else _LONGEST_NAP_S
             self._wake.clear()
             try:
                 async with asyncio.timeout(nap):

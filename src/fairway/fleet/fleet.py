@@ -72,7 +72,7 @@ class Fleet:
             {SECRETS: Query(namespace=config.namespace)},
         )
         self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
-        self.leases = Leases(origin, clock, revision, self._terms, self._was_fenced)
+        self.leases = Leases(origin, clock, revision, self._terms, self._was_fenced, self._noted_s)
         self.links = Links(
             self.mirror,
             config.namespace,
@@ -91,6 +91,7 @@ class Fleet:
             namespace=config.namespace,
             record=self._record,
             fenced=self._is_fenced,
+            hold_s=self.leases.hold_s,
             held=lambda cluster: self.dispatcher.bound_to(cluster),
         )
         archive = archive or SqliteArchive()
@@ -116,6 +117,7 @@ class Fleet:
             enabled,
             self._window,
             lambda cluster: self.leases.safe_at(cluster, self.links.now()),
+            lambda: self.leases.departed(self.links.names(), self.links.now()),
             self.pods,
             patience,
         )
@@ -156,6 +158,10 @@ class Fleet:
         obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
         found: bool | None = (obj.get("status") or {}).get("fenced")
         return found
+
+    def _noted_s(self, cluster: str) -> float:
+        obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
+        return float((obj.get("status") or {}).get("holdSeconds") or 0)
 
     def _record(self, note: Note) -> None:
         self.recorder.note(note.about, note.type, note.reason, note.message, note.component)

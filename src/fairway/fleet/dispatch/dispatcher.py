@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -81,11 +81,13 @@ class Dispatcher:
         adapters: Sequence[JobAdapter],
         window: Callable[[str], Time] | None = None,
         released: Callable[[str], Time | None] | None = None,
+        departed: Callable[[], Mapping[str, Time]] = dict,
         pods: Pods | None = None,
         patience: Time = PATIENCE,
     ) -> None:
         """revision: the hub's own, now. window: how long a cluster that knows no leases must be out of reach to be given up.
-        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows.
+        released: from when on nothing of ours runs on a cluster that is no longer ours, if anybody knows. departed: all such clusters on which
+        something may still run, and until when.
         pods: who shows the pods of clusters here; a job is over when they are seen (patience: or so much later), and its copy goes when
         their output is kept."""
         self._config = config
@@ -96,6 +98,7 @@ class Dispatcher:
         self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
         self._window = window or (lambda _cluster: self._lost)
         self._released = released
+        self._departed = departed
         self._pods = pods
         self._patience = patience
         self._awaited: dict[str, Time] = {}
@@ -110,9 +113,12 @@ class Dispatcher:
         self._leaving: dict[str, dict[str, str]] = {}
         """By workload: clusters on which its removal was asked for, with the uid of what is to go."""
         self._unsure: dict[str, set[str]] = {}
-        """By cluster: workloads whose job may have been created there though nobody said so."""
+        """By cluster: workloads whose job may have been created there though nobody said so, or may yet be: what was sent can arrive late,
+        until the copy that it belongs to is gone."""
         self._held: dict[str, set[str]] = {}
         """By job: workloads whose copies wait for the job's output to be kept."""
+        self._inherited: set[str] = set()
+        """Workloads that had attempts before this process began."""
         self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
         self.refusals: dict[tuple[str, str], str] = {}
         """By workload and cluster: what the cluster said when it would not take it."""
@@ -246,8 +252,6 @@ class Dispatcher:
             box = self._boxes.pop(cluster, None)
             if box is not None:
                 asyncio.get_running_loop().create_task(box.stop(), name=f"outbox-{cluster}-stops")
-        elif link.connected:
-            self._unsure.pop(cluster, None)
         for key in self._places.at_or_waiting(cluster):
             self.touch(key)
         if link is not None and link.connected:
@@ -290,6 +294,8 @@ class Dispatcher:
         self.known.load()
         for key in self.known.hub[WORKLOADS]:
             self.touch(key)
+            if facts.had_attempts(self.known.hub[WORKLOADS].get(key) or {}):
+                self._inherited.add(key)
         self._wake.set()
 
     async def stop(self) -> None:
@@ -374,12 +380,13 @@ class Dispatcher:
     def _look(self, key: str, now: Time) -> Outcome:
         if key in self.known.hub[WORKLOADS] and any(box.busy(key) for box in self._boxes.values()):
             return Outcome()  # the answer makes us look again
-        leaving = frozenset(self._leaving.get(key, ()))
-        scene = self.known.scene(key, leaving)
+        scene = self.known.scene(key, self._on_the_way_out(key))
         self._places.see(key, scene)
         if scene is None:
             self.nominator.forget(key)
             self._awaited.pop(key, None)
+            for unsure in self._unsure.values():
+                unsure.discard(key)
             return self._orphans(key, now)
         if self.known.awaits(scene):
             return Outcome()
@@ -404,6 +411,16 @@ class Dispatcher:
         outcome = scribe.outcome()
         outcome.ops = self._allowed(key, outcome.ops, scene.jobs, now)
         return outcome
+
+    def _on_the_way_out(self, key: str) -> frozenset[str]:
+        """Clusters on which the very copy that is known there was asked to go: not one that came after it."""
+        found = set()
+        for cluster, uid in self._leaving.get(key, {}).items():
+            link = self._links.get(cluster)
+            item = link.table(WORKLOADS).item(key) if link is not None else None
+            if item is not None and (item.uid or item.meta.uid) == uid:
+                found.add(cluster)
+        return frozenset(found)
 
     def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], now: Time) -> list[Op]:
         """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
@@ -445,9 +462,12 @@ class Dispatcher:
         for name in wanted:
             link = self._links.get(name)
             if link is not None and link.connected:
-                link_facts[name] = LinkFacts(True, may_run=bool(scene.remote_jobs.get(name)))
                 if name in scene.remotes:
                     remotes[name] = facts.remote_of(scene, name)
+                if name in scene.remote_jobs or name not in remotes or remotes[name].leaving:
+                    self._unsure.get(name, set()).discard(key)
+                may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
+                link_facts[name] = LinkFacts(True, may_run=may_run)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
@@ -456,6 +476,10 @@ class Dispatcher:
                 continue
             may_run = may_run or (again and not link.ever_synced)
             link_facts[name] = LinkFacts(False, link.safe_at(self._window(name)), may_run)
+        if again:  # on a cluster, perhaps, that left the fleet since; nothing here says which it was
+            for name, at in self._departed().items():
+                if name or key in self._inherited:
+                    link_facts.setdefault(name, LinkFacts(False, at, True))
         return Case(facts.local_of(scene, now), remotes, link_facts, self._gates, self._lost)
 
     def _safe_without(self, cluster: str) -> Time:
@@ -482,7 +506,7 @@ class Dispatcher:
                     outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
             if remote is None:
                 continue
-            scene = Scene(remote, "", None, (), {cluster: remote}, {}, frozenset(self._leaving.get(key, ())))
+            scene = Scene(remote, "", None, (), {cluster: remote}, {}, self._on_the_way_out(key))
             if jobs and remote["metadata"].get("deletionTimestamp"):
                 continue
             scribe = Scribe(scene, self._origin, now)

@@ -239,7 +239,7 @@ class Nominator:
             if not why and text:
                 why = _mismatch(text, name, cluster)
             if not why and scene.adapter is not None and self._lacks(name, scene.adapter.resource):
-                why = f"knows no {scene.adapter.resource.plural} ({scene.adapter.resource.api_version})"
+                why = f"does not offer {scene.adapter.resource.plural} ({scene.adapter.resource.api_version})"
             if why:
                 found[name] = why
         return found
