@@ -204,7 +204,7 @@ class Stage:
 
     # --- points of a job's life -------------------------------------------------------------------------------------
 
-    async def hold(self, matches: Callable[[Passing], bool]) -> tuple[asyncio.Future[Held], Callable[[], None]]:
+    def hold(self, matches: Callable[[Passing], bool]) -> tuple[asyncio.Future[Held], Callable[[], None]]:
         """The first message that matches waits, wherever it passes. Returns it, once it is there, and what calls that off."""
         found: asyncio.Future[Held] = self._loop.create_future()
 
