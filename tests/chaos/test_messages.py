@@ -72,7 +72,7 @@ def test_what_was_sent_for_an_attempt_before_is_refused_when_it_arrives_during_t
         proxy.cut()
         await asyncio.sleep(beyond(hasty))
         for point in ("before the copy is made", "when it is bound"):
-            arrives, call_off = await hasty.hold(POINTS[point])
+            arrives, call_off = hasty.hold(POINTS[point])
             proxy.heal()
             held = await arrives
             call_off()
@@ -113,7 +113,7 @@ def test_connections_that_went_silent_are_noticed_and_made_anew(hasty: Stage, po
     """Whether the lease is lost over it or not."""
 
     async def go() -> None:
-        arrives, call_off = await hasty.hold(POINTS[point])
+        arrives, call_off = hasty.hold(POINTS[point])
         name = await hasty.submit(0.5)
         held = await arrives
         call_off()

@@ -124,7 +124,7 @@ async def kill_cluster_for_long(stage: Stage, held: Held) -> None:
 
 
 async def go_through(stage: Stage, point: str, fault: Fault) -> None:
-    arrives, call_off = await stage.hold(POINTS[point])
+    arrives, call_off = stage.hold(POINTS[point])
     name = await stage.submit(-1, "deaf")
     runs_on = point == "when the payload runs"
     if not runs_on:
