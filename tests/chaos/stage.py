@@ -125,10 +125,10 @@ class Stage:
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
-    async def submit(self, seconds: float = -1, *options: str, on: str = "") -> str:
+    async def submit(self, seconds: float = -1, *options: str, on: str = "", name: str = "") -> str:
         """A job that runs for so long, or until `let_end`; on a certain cluster, if one is named. Not one failure is allowed to it."""
         self._count += 1
-        name = f"job-{self._count}"
+        name = name or f"job-{self._count}"
         command = [sys.executable, "-I", "-S", str(PAYLOAD), str(self.folder), name, str(seconds), *options]
         container = {
             "name": "c",
@@ -190,24 +190,16 @@ class Stage:
             raise AssertionError(f"waited in vain until {what}; {trouble}\n{await self._story()}") from None
 
     async def _story(self) -> str:
-        """All there is to see, for whoever has to find out."""
+        """What is not over yet, everywhere, for whoever has to find out."""
         lines = [" ".join(map(str, entry)) for entry in self.diary()[-20:]]
         for node in (self.hub, *self.clusters.values()):
+            lines += [f"{node.name}: {line}" for line in (node.folder / "node.log").read_text().splitlines()[-10:]]
             for resource in (JOBS, WORKLOADS, PODS):
                 with contextlib.suppress(ApiError, TimeoutError):
                     async with asyncio.timeout(5):
-                        for item in (await node.client.list(resource)).items:
-                            obj = item.json()
-                            metadata = {
-                                key: obj["metadata"].get(key)
-                                for key in ("deletionTimestamp", "finalizers", "annotations")
-                            }
-                            metadata = {key: value for key, value in metadata.items() if value}
-                            shown = json.dumps(
-                                {"metadata": metadata, "active": obj["spec"].get("active"), "status": obj.get("status")}
-                            )
-                            lines.append(f"{node.name} {resource.plural} {obj['metadata']['name']} {shown}")
-            lines += [f"{node.name}: {line}" for line in (node.folder / "node.log").read_text().splitlines()[-15:]]
+                        found = [item.json() for item in (await node.client.list(resource)).items]
+                        left = [each for each in found if not (is_true(each, "Complete") or is_true(each, "Finished"))]
+                        lines += [f"{node.name} {resource.plural} {json.dumps(each)}" for each in left[:3]]
         return "\n".join(lines)
 
     # --- points of a job's life -------------------------------------------------------------------------------------

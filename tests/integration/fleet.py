@@ -134,7 +134,10 @@ class Fleeting:
 
     def _connect(self, access: Access) -> Client:
         name = access.server.removeprefix("https://")
-        self.wires[name] = Wire(LocalClient(self.clusters[name].space, "fairway-hub"))
+        wire = Wire(LocalClient(self.clusters[name].space, "fairway-hub"))
+        if name in self.wires:
+            wire.outputs, wire.over = self.wires[name].outputs, self.wires[name].over
+        self.wires[name] = wire
         return self.wires[name]  # type: ignore[return-value]
 
     async def settle(self) -> None:
@@ -168,6 +171,7 @@ class Fleeting:
             each.queueing.wake()
         self.fleet.dispatcher._wake.set()
         self.fleet.clusters.wake()
+        self.fleet.expiry.wake()
         await self.settle()
 
     async def submit(self, name: str, cpu: str = "1", **spec: Any) -> Json:

@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.integration.fleet import ORIGIN, Fleeting, fleet
-from tests.integration.queueing import JOBS, conditions, job
+from tests.integration.queueing import EVENTS, JOBS, conditions
+from tests.integration.queueing import job as make_job
 
 from fairway.api.errors import ApiError
+from fairway.api.request import Admission
 from fairway.core.dispatch.nominate import SCORED
 from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS, EPOCH
 
@@ -56,6 +58,20 @@ def test_a_job_runs_on_the_cluster_that_admits_it_first_and_finishes_on_the_hub(
         assert await made.workload("a", "two") is None
 
     run(test, {"one": "1", "two": "4"})
+
+
+def test_a_job_that_asks_for_nothing_is_dispatched_like_any_other() -> None:
+    async def test(made: Fleeting) -> None:
+        body = bodies("a")[0]
+        del body["spec"]["template"]["spec"]["containers"][0]["resources"]
+        await made.hub.client.create(JOBS, body)
+        await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["clusterName"] == "one"
+        assert await made.job("a", "one") is not None
+
+    run(test, {"one": "1"}, dispatcher=SCORED)
 
 
 def test_more_jobs_than_one_cluster_takes_are_spread_over_all() -> None:
@@ -122,7 +138,7 @@ def test_a_job_may_say_which_clusters_it_wants() -> None:
 
 
 def bodies(names: str) -> list[dict[str, Any]]:
-    return [job(name, "1", "main") for name in names]
+    return [make_job(name, "1", "main") for name in names]
 
 
 def test_a_tainted_cluster_gets_only_work_that_tolerates_it() -> None:
@@ -287,3 +303,68 @@ def test_a_job_whose_creation_nobody_confirmed_may_run_until_its_cluster_is_know
         return answer
 
     run(test, {"one": "1", "two": "1"})
+
+
+def test_what_the_hub_itself_refuses_is_tried_again_later_and_not_without_end() -> None:
+    async def test(made: Fleeting) -> None:
+        refused = []
+
+        def refuse(admission: Admission) -> None:
+            if admission.target.subresource == "status" and admission.target.kind.plural == "jobs":
+                refused.append(admission.operation)
+                raise ApiError(422, "Invalid", "no such status here")
+
+        await made.submit("a")
+        made.hub.space.objects.hooks.append(refuse)
+        await made.play()
+        await made.settle()
+        assert 1 <= len(refused) <= 3
+        made.hub.space.objects.hooks.remove(refuse)
+        await made.move(60)
+        here = await made.job("a")
+        assert here is not None
+        assert here["status"]["active"] == 1
+
+    run(test, {"one": "4"})
+
+
+def test_a_cluster_that_does_not_take_the_job_is_told_of() -> None:
+    async def test(made: Fleeting) -> None:
+        there = made.clusters["one"]
+        await there.client.create(JOBS, make_job("a", "1", ""))
+        await made.submit("a")
+        await made.settle_real(1.5)
+        events = [each["message"] for each in await made.hub.all(EVENTS) if each["type"] == "Warning"]
+        assert any('"one" does not take it' in each and "already exists" in each for each in events), events
+
+    run(test, {"one": "4"})
+
+
+def test_a_job_that_was_sent_and_never_arrived_may_yet_arrive_until_its_copy_is_gone() -> None:
+    async def test(made: Fleeting) -> None:
+        first = made.wires["one"]
+
+        async def create(resource: Any, *rest: Any, **named: Any) -> Any:
+            if resource.plural == "jobs":
+                raise ApiError(0, "Unreachable", "the connection was closed before an answer came")
+            return await first.__getattr__("create")(resource, *rest, **named)
+
+        async def delete(*_arguments: Any, **_named: Any) -> Any:
+            raise ApiError(503, "ServiceUnavailable", "not now")
+
+        first.create, first.delete = create, delete
+        await made.submit("a", cpu="2")
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["clusterName"] == "one"
+        await made.clusters["two"].patch(cluster_queues(), "main", quota("2"), "")
+        for policy in ("HoldAndDrain", "None"):
+            await made.hub.patch(cluster_queues(), "main", {"spec": {"stopPolicy": policy}}, "")
+            await made.settle()
+        assert await made.workload("a", "one") is not None
+        assert await made.workload("a", "two") is None, "what was sent to the first could start there yet"
+        del first.delete
+        await made.move(60)
+        assert await made.workload("a", "two") is not None
+
+    run(test, {"one": "2", "two": "1"})

@@ -19,7 +19,6 @@ from fairway.control.jobsets.controller import JobSets
 from fairway.control.resources import PODS, WORKLOADS
 from fairway.core.dispatch.nominate import SCORED
 from fairway.fleet.dispatch.custom import DEFINITIONS
-from fairway.fleet.pods.mirrored import CLUSTER
 
 JOBSETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
 GATE = {"name": "kueue.x-k8s.io/admission"}
@@ -69,6 +68,20 @@ async def becomes(made: Fleeting, cluster: str, name: str, phase: str) -> None:
     status = {**(obj.get("status") or {}), "phase": phase, "conditions": said}
     await there.client.update(PODS, {**obj, "status": status}, subresource="status")
     await made.settle()
+
+
+async def finishes(cluster: Cluster, reason: str, message: str) -> None:
+    """Whatever looks after the one workload there says that it is over."""
+    workload = await only_workload(cluster)
+    over = {
+        "type": "Finished",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "2025-11-13T02:13:20Z",
+    }
+    status = {**workload["status"], "conditions": [*workload["status"]["conditions"], over]}
+    await cluster.client.update(WORKLOADS, {**workload, "status": status}, subresource="status")
 
 
 def test_a_pod_stays_gated_on_the_hub_and_runs_on_the_cluster() -> None:
@@ -154,15 +167,7 @@ def test_a_copy_whose_job_somebody_took_away_is_no_end_of_the_work() -> None:
         await becomes(made, "one", "p", "Running")
         there = made.clusters["one"]
         remote = await only_workload(there)
-        said = {
-            "type": "Finished",
-            "status": "True",
-            "reason": "OwnerNotFound",
-            "message": "",
-            "lastTransitionTime": "2025-11-13T02:13:20Z",
-        }
-        status = {**remote["status"], "conditions": [*remote["status"]["conditions"], said]}
-        await there.client.update(WORKLOADS, {**remote, "status": status}, subresource="status")
+        await finishes(there, "OwnerNotFound", "")
         await made.settle()
         workload = await only_workload(made.hub)
         assert "Finished" not in conditions(workload)
@@ -180,19 +185,9 @@ def test_an_end_without_a_word_is_taken_over() -> None:
     async def test(made: Fleeting) -> None:
         await made.submit("a")
         await made.play()
-        there = made.clusters["one"]
-        remote = await only_workload(there)
-        said = {
-            "type": "Finished",
-            "status": "True",
-            "reason": "Succeeded",
-            "message": "",
-            "lastTransitionTime": "2025-11-13T02:13:20Z",
-        }
-        status = {**remote["status"], "conditions": [*remote["status"]["conditions"], said]}
-        await there.client.update(WORKLOADS, {**remote, "status": status}, subresource="status")
+        await finishes(made.clusters["one"], "OwnWords", "")
         await made.settle()
-        assert conditions(await only_workload(made.hub))["Finished"] == ("True", "Succeeded", "")
+        assert conditions(await only_workload(made.hub))["Finished"] == ("True", "OwnWords", "")
 
     run(test, {"one": "4"})
 
@@ -242,9 +237,9 @@ def test_a_set_of_jobs_runs_on_the_cluster_and_counts_as_running_until_its_last_
 
             await eventually(made, lambda: pods(2))
             assert (await known(made.hub, JOBSETS, "s"))["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
-            assert {each["metadata"]["labels"].get(CLUSTER) for each in await made.hub.all(PODS)} <= {"one"}, (
-                "seen, not run"
-            )
+            seen = [each["metadata"] for each in await made.hub.all(PODS)]
+            owners = [(each["labels"]["fairway.dev/cluster"], each["ownerReferences"][0]["kind"]) for each in seen]
+            assert owners == [("one", "JobSet")] * 2, "what is seen of them on the hub is the cluster's"
             assert await made.hub.all(JOBS) == []
             for each in await there.all(PODS):
                 await there.client.post(PODS, each["metadata"]["name"], "binding", BINDING, "default")
@@ -316,7 +311,7 @@ DISPATCHED = ExternalFramework(name="Train.v1.train.example.com")
 def definition() -> Json:
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     spec = {"type": "object", "properties": {"managedBy": {"type": "string"}, "steps": {"type": "integer"}}}
-    schema = {"type": "object", "properties": {"spec": spec, "status": anything}}
+    schema = {"type": "object", "required": ["spec"], "properties": {"spec": spec, "status": anything}}
     version = {
         "name": "v1",
         "served": True,
@@ -386,20 +381,6 @@ async def says(cluster: Cluster, status: Json) -> None:
     await cluster.client.update(TRAINS, {**obj, "status": status}, subresource="status")
 
 
-async def finishes(cluster: Cluster) -> None:
-    """As the kind's own controller does on the cluster where it ran."""
-    workload = await only_workload(cluster)
-    over = {
-        "type": "Finished",
-        "status": "True",
-        "reason": "Succeeded",
-        "message": "arrived",
-        "lastTransitionTime": "2025-11-13T02:13:20Z",
-    }
-    status = {**workload["status"], "conditions": [*workload["status"]["conditions"], over]}
-    await cluster.client.update(WORKLOADS, {**workload, "status": status}, subresource="status")
-
-
 def test_a_kind_that_only_the_configuration_names_is_dispatched_by_managed_by() -> None:
     async def test(made: Fleeting) -> None:
         async with with_definitions(made):
@@ -416,7 +397,7 @@ def test_a_kind_that_only_the_configuration_names_is_dispatched_by_managed_by() 
             await made.settle()
             assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Running", "step": 2}
             await says(there, {"phase": "Done", "step": 3})
-            await finishes(there)
+            await finishes(there, "Succeeded", "arrived")
             await made.settle()
             assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Done", "step": 3}
             assert conditions(await only_workload(made.hub))["Finished"] == ("True", "Succeeded", "arrived")

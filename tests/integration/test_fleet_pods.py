@@ -18,7 +18,10 @@ from fairway.api.local import LocalClient
 from fairway.api.logs import LogOptions
 from fairway.api.request import Caller
 from fairway.control.adapters.names import HUB_JOB
+from fairway.control.resources import WORKLOADS
 from fairway.fleet.resources import PODS
+
+NOW = "2025-11-13T02:13:20Z"
 
 
 def run(test: Callable[[Fleeting], Awaitable[None]], quotas: dict[str, str] | None = None, **options: Any) -> None:
@@ -81,7 +84,7 @@ def test_nobody_but_the_hub_writes_them_and_whoever_tries_is_told_where_the_pod_
             ada.patch(PODS, name, label, "default", media="application/merge-patch+json"),
             ada.update(PODS, {**pod, "status": {"phase": "Failed"}}, subresource="status"),
         ):
-            with pytest.raises(ApiError, match="it runs on cluster two, and what is here shows it and no more") as told:
+            with pytest.raises(ApiError, match="it is of cluster two, and what is here shows it and no more") as told:
                 await attempt
             assert told.value.code == 403
         made_up = {"metadata": {"name": "x", "namespace": "default", "labels": {"fairway.dev/cluster": "two"}}}
@@ -210,6 +213,98 @@ def test_what_is_followed_goes_on_where_it_broke_off() -> None:
         wire.cut = False
         async with asyncio.timeout(20):
             assert await rest == b"two\nthree\n"
+
+    run(test)
+
+
+def test_output_is_kept_though_the_workload_is_gone_before_the_cluster_comes_back() -> None:
+    async def test(made: Fleeting) -> None:
+        name = await running(made)
+        wire = made.wires["two"]
+        await end_pod(made, "two", name, output=b"bye\n")
+        wire.break_off()
+        await made.settle_real(0.3)
+        await made.clusters["two"].complete("a")
+        workload = await made.workload("a")
+        assert workload is not None
+        path = workload["metadata"]["name"]
+        finalizers = {"metadata": {"finalizers": None}}
+        await made.hub.client.patch(WORKLOADS, path, finalizers, "default", media="application/merge-patch+json")
+        await made.hub.client.delete(WORKLOADS, path, "default", Deletion("Background"))
+        job = await made.job("a")
+        assert job is not None
+        ended = {"type": "Complete", "status": "True", "reason": "x", "message": "", "lastTransitionTime": NOW}
+        target = {**ended, "type": "SuccessCriteriaMet"}
+        status = {"conditions": [target, ended], "completionTime": NOW, "startTime": NOW, "succeeded": 1}
+        await made.hub.client.update(JOBS, {**job, "status": status}, subresource="status")
+        wire.cut = False
+        await until(lambda: gone(made))
+        wire.outputs.clear()
+        assert await read(made, name) == b"bye\n"
+
+    run(test)
+
+
+def test_the_output_of_a_plain_pod_is_read_through_the_hub_and_kept_too() -> None:
+    async def test(made: Fleeting) -> None:
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+        labels = {"kueue.x-k8s.io/queue-name": "main"}
+        spec = {"containers": [container], "restartPolicy": "Never"}
+        await made.hub.client.create(PODS, {"metadata": {"name": "p", "labels": labels}, "spec": spec}, "default")
+        await made.settle()
+        wire = made.wires["two"]
+        wire.outputs["default/p/c"] = b"hello\n"
+        binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "n"}}
+        await made.clusters["two"].client.post(PODS, "p", "binding", binding, "default")
+        assert await read(made, "p") == b"hello\n"
+        await end_pod(made, "two", "p", output=b"hello\nbye\n")
+
+        async def no_copy() -> bool:
+            return await made.clusters["two"].all(PODS) == []
+
+        await until(no_copy)
+        wire.outputs.clear()
+        assert await read(made, "p") == b"hello\nbye\n"
+
+    run(test)
+
+
+def test_a_pod_that_is_on_no_cluster_yet_has_written_nothing() -> None:
+    async def test(made: Fleeting) -> None:
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "200"}}}
+        labels = {"kueue.x-k8s.io/queue-name": "main"}
+        await made.hub.client.create(
+            PODS, {"metadata": {"name": "p", "labels": labels}, "spec": {"containers": [container]}}, "default"
+        )
+        await made.settle()
+        with pytest.raises(ApiError, match="pod p is on no cluster yet, so it has written nothing") as told:
+            await read(made, "p")
+        assert told.value.code == 400
+
+    run(test)
+
+
+def test_a_job_that_says_how_long_it_stays_after_its_end_goes_then_with_all_that_was_kept_of_it() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a", cpu="2", ttlSecondsAfterFinished=60)
+        await made.play()
+        pod = (await start_pod(made, "two", "a"))["metadata"]
+        await made.move(100)
+        assert await made.job("a") is not None, "it is not over"
+        await end_pod(made, "two", pod["name"], output=b"bye\n")
+        await made.complete("a", "two")
+        await until(lambda: gone(made))
+        await made.move(59)
+        assert await read(made, pod["name"]) == b"bye\n"
+        await made.move(1)
+
+        async def nothing_left() -> bool:
+            return await made.job("a") is None and await pods_here(made) == []
+
+        await until(nothing_left)
+        assert made.fleet is not None
+        await made.settle()
+        assert not made.fleet.pods.saver.kept(pod["uid"])
 
     run(test)
 

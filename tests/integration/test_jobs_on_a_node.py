@@ -166,3 +166,16 @@ def test_a_set_of_jobs_runs_in_the_order_of_its_dependencies(tmp_path: Path) -> 
             assert [one["count"] for one in ended["spec"]["podSets"]] == [2, 1]
 
     asyncio.run(scenario())
+
+
+def test_a_job_that_waits_says_that_it_is_suspended_from_its_first_version_on(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with node(tmp_path, queue=False) as client:
+            for name, suspend in (("waits", True), ("runs", False)):
+                body = {"metadata": {"name": name}, "spec": {"suspend": suspend, "template": template("true")}}
+                made = (await client.create(JOBS, {**body, "status": {"succeeded": 7}}, "default")).json()
+                assert "succeeded" not in made["status"]
+                said = [(each["type"], each["status"]) for each in made["status"].get("conditions", ())]
+                assert said == ([("Suspended", "True")] if suspend else [])
+
+    asyncio.run(scenario())

@@ -32,6 +32,8 @@ from fairway.api.local import LocalClient
 from fairway.control.fencing import names
 from fairway.control.pods.machine import Declared
 from fairway.control.resources import WORKLOADS
+from fairway.engines.lease import read as read_lease
+from fairway.engines.machine import boot_clock, read_small
 from fairway.fleet.lease import LeaseKeeper, Leases
 from fairway.node import Node
 from fairway.runtime.clock import SystemClock
@@ -287,3 +289,56 @@ def test_work_goes_on_over_a_restart_of_its_node_within_the_lease(apart: Apart) 
     eventually(lambda: holds(apart.seen("job"), "Complete"), "the job is complete")
     assert not condition(apart.seen("workload"), "Evicted")
     assert pids(apart.folder) == [pid]
+
+
+def shim_of(pid: int) -> int:
+    return int(read_small(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
+
+
+def zygote_of(node: Apart) -> int:
+    return int((node.data / "spaces" / "default" / "engine" / "zygote.lock").read_text())
+
+
+def test_a_shim_that_somebody_stopped_ends_its_payload_with_the_lease_all_the_same(apart: Apart) -> None:
+    apart.start()
+    pid = apart.work()
+    apart.kill()
+    os.kill(shim_of(pid), signal.SIGSTOP)
+    assert alive(pid)
+    eventually(lambda: not alive(pid), "the payload has ended")
+    apart.start()
+    check_settled(apart)
+
+
+def test_a_stopped_shim_that_nobody_looks_after_ends_its_payload_when_its_node_evicts_it(apart: Apart) -> None:
+    apart.start()
+    pid = apart.work()
+    os.kill(zygote_of(apart), signal.SIGSTOP)
+    try:
+        os.kill(shim_of(pid), signal.SIGSTOP)
+        apart.say("silent")
+        eventually(lambda: not alive(pid), "the payload has ended")
+    finally:
+        os.kill(zygote_of(apart), signal.SIGCONT)
+    check_settled(apart)
+
+
+def test_a_stopped_shim_ends_its_payload_first_of_all_when_it_goes_on_after_the_lease(apart: Apart) -> None:
+    apart.start()
+    pid = apart.work()
+    shim = shim_of(pid)
+    os.kill(zygote_of(apart), signal.SIGSTOP)
+    os.kill(shim, signal.SIGSTOP)
+    apart.kill()
+    try:
+        lease = read_lease(next((apart.data / "spaces" / "default" / "leases").iterdir()))
+        assert lease is not None
+        eventually(lambda: boot_clock() > lease.until + lease.grace_s, "lease and grace are over")
+        assert alive(pid), "nobody is left who could end it: the one case that is not covered"
+        os.kill(shim, signal.SIGCONT)
+        eventually(lambda: not alive(pid), "the payload has ended")
+    finally:
+        os.kill(shim, signal.SIGCONT)
+        os.kill(zygote_of(apart), signal.SIGCONT)
+    apart.start()
+    check_settled(apart)

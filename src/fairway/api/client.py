@@ -21,7 +21,7 @@ T = TypeVar("T")
 _IN_NAMES = ":"
 """May stand in a path as it is, beside letters and digits: names of roles have colons."""
 Sent = bytes | dict[str, Any] | msgspec.Struct
-"""An object as a client may give it: JSON text, a JSON value, or a typed object."""
+"""An object as a client may give it: JSON text, a JSON value, or a typed object, which is the API's own once it was given to be created."""
 WatchType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 Verb = Literal["create", "update", "updateStatus", "delete"]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Literal, TypeAlias
+from operator import attrgetter
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -193,9 +194,7 @@ def header(kind: Kind, obj: Any) -> Header:
     return Header(
         labels=_labels(meta.labels) if meta.labels else (),
         owners=tuple(owner.uid for owner in meta.owner_references) if meta.owner_references else (),
-        fields=tuple([read(obj) for read in _field_readers(kind.selectable, kind.selectable_as)])
-        if kind.selectable
-        else (),
+        fields=_fields(kind, obj) if kind.selectable else (),
     )
 
 
@@ -215,6 +214,68 @@ def _field_readers(paths: tuple[str, ...], special: tuple[tuple[str, FieldReader
     return tuple(own.get(path) or _field_reader(path.split(".")) for path in paths)
 
 
+def _fields(kind: Kind, obj: Any) -> tuple[str, ...]:
+    reader = _at_once(kind.selectable, kind.selectable_as, type(obj))  # type: ignore[arg-type]
+    if reader is not None:
+        get, special = reader
+        try:
+            found = [value if type(value) is str else _text(value) for value in get(obj)]
+        except AttributeError:  # something on the way is not there
+            pass
+        else:
+            for index, read in special:
+                found.insert(index, read(obj))
+            return tuple(found)
+    return tuple([read(obj) for read in _field_readers(kind.selectable, kind.selectable_as)])
+
+
+_Special = list[tuple[int, FieldReader]]
+
+
+@lru_cache(maxsize=512)
+def _at_once(
+    paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...], struct: type[Any]
+) -> tuple[Callable[[Any], Any], _Special] | None:
+    """What gets all fields at once, where they are plain members of Structs, and those that are not, by their place."""
+    own = dict(special)
+    names = [_attribute_path(struct, path.split(".")) for path in paths if path not in own]
+    if None in names or len(names) < 2:
+        return None
+    return attrgetter(*names), [(index, own[path]) for index, path in enumerate(paths) if path in own]  # type: ignore[arg-type]
+
+
+def _attribute_path(struct: Any, path: list[str]) -> str | None:
+    if not (isinstance(struct, type) and issubclass(struct, msgspec.Struct)):
+        return None
+    field = next((each for each in msgspec.structs.fields(struct) if each.encode_name == path[0]), None)
+    if field is None or len(path) == 1:
+        return field.name if field is not None else None
+    below = _attribute_path(_struct_in(field.type), path[1:])
+    return None if below is None else f"{field.name}.{below}"
+
+
+def _struct_in(annotation: Any) -> Any:
+    """The one Struct that a field may hold."""
+    if isinstance(annotation, type):
+        return annotation
+    return next(
+        (
+            found
+            for each in get_args(annotation)
+            if isinstance(found := _struct_in(each), type) and issubclass(found, msgspec.Struct)
+        ),
+        None,
+    )
+
+
+def _text(value: Any) -> str:
+    if value is UNSET or value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return sys.intern(str(value))
+
+
 def _field_reader(path: list[str]) -> FieldReader:
     def read_field(obj: Any) -> str:
         value = obj
@@ -225,11 +286,7 @@ def _field_reader(path: list[str]) -> FieldReader:
                 value = value.get(name, UNSET)
             else:
                 return ""
-        if value is UNSET or value is None:
-            return ""
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return sys.intern(str(value))
+        return _text(value)
 
     return read_field
 

@@ -44,13 +44,23 @@ class GarbageCollector:
         space.store.listen(self._observe)
 
     def load(self) -> None:
-        """Index what is there, and look at everything that has or waits for owners."""
+        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there."""
         store = self._space.store
         for bucket in store.buckets():
             for record in store.bucket(bucket).records.values():
-                self._index(record, add=True)
-                if record.owners or _leaves(record):
+                if record.owners:
+                    self._index(record, add=True)
+                if _leaves(record):
                     self._look_at(record)
+        missing = set(self._dependents)
+        for bucket in store.buckets():
+            kind = self._space.registry.bucket(bucket)
+            if kind is None or not kind.volatile:  # nothing belongs to what may be lost
+                missing.difference_update(
+                    codec.uid_of(record.value) for record in store.bucket(bucket).records.values()
+                )
+        for key in sorted(key for uid in missing for key in self._dependents[uid]):
+            self._enqueue(key)
 
     def start(self) -> None:
         self._worker.start()

@@ -28,6 +28,7 @@ from fairway.api.reads import Change, Selection
 from fairway.api.request import SYSTEM, Caller, DeleteOptions, Options, Target, Write
 from fairway.api.selection import select
 from fairway.api.space import Space
+from fairway.kinds.meta import Object
 from fairway.kinds.types import encode
 from fairway.store import Record
 
@@ -87,7 +88,7 @@ class LocalClient:
     async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
         target = self._target(resource, namespace)
         options = self._dry if dry_run else self._options
-        return await self._commit(lambda: self._space.objects.create(target, plain(body), options))
+        return await self._commit(lambda: self._create(target, body, options))
 
     async def post(self, resource: Resource, name: str, subresource: str, body: Sent, namespace: str = "") -> None:
         target = self._target(resource, namespace, require_name(name), subresource)
@@ -137,14 +138,20 @@ class LocalClient:
     # --- shared ---------------------------------------------------------------------------------------------------
 
     def _maker(self, item: BulkItem) -> Callable[[], Write]:
-        body = plain(item.body)
         if item.verb == "create":
-            return lambda: self._space.objects.create(self._target(item.resource), body, self._options)
+            return lambda: self._create(self._target(item.resource), item.body, self._options)
+        body = plain(item.body)
         if item.verb == "delete":
             name, namespace = codec.identity(body)
             return lambda: self._delete(self._target(item.resource, namespace, require_name(name)), item.how)
         subresource = "status" if item.verb == "updateStatus" else ""
         return lambda: self._update(item.resource, body, subresource, self._options)
+
+    def _create(self, target: Target, body: Sent, options: Options) -> Write:
+        """A typed object of the very version needs no reading. It belongs to the API from here on."""
+        if type(body) is target.version.type and isinstance(body, Object):
+            return self._space.objects.create_object(target, body, options, [])
+        return self._space.objects.create(target, plain(body), options)
 
     def _delete(self, target: Target, how: Deletion) -> Write:
         options = DeleteOptions(how.propagation, how.grace_seconds, how.uid, how.resource_version)
@@ -153,7 +160,12 @@ class LocalClient:
     def _update(self, resource: Resource, body: codec.Body, subresource: str, options: Options) -> Write:
         name, namespace = codec.identity(body)
         require_name(name)
-        return self._space.objects.update(self._target(resource, namespace, name, subresource), body, options)
+        target = self._target(resource, namespace, name, subresource)
+        if subresource == "status" and isinstance(body, dict):
+            # Nothing else of it is looked at, so nothing else needs to be read but what a whole object must have.
+            required = target.version.node.required
+            body = {key: value for key, value in body.items() if key in _WITH_STATUS or key in required}
+        return self._space.objects.update(target, body, options)
 
     def _target(self, resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> Target:
         route = self._space.registry.route(resource.group, resource.version, resource.plural)
@@ -169,8 +181,20 @@ class LocalClient:
         value = codec.served(target.kind, target.version, record.value)
         return Item(value, record.path, codec.uid_of(record.value), record.revision)
 
+    def _recent(self, target: Target, record: Record) -> Item:
+        """What was just written is asked for by its writer and by every watcher: made once for all."""
+        known, revision = self._space.items, record.revision
+        item = known.get(revision)
+        if item is None or item.value is not record.value:  # another version, or what it was when it left a selection
+            item = self._item(target, record)
+            if item.value is record.value and revision not in known:
+                known[revision] = item
+                if len(known) > _RECENT_MAX:
+                    del known[next(iter(known))]
+        return item
+
     def _event(self, target: Target, change: Change) -> WatchEvent:
-        return WatchEvent(change.type, self._item(target, change.record))
+        return WatchEvent(change.type, self._recent(target, change.record))
 
     def _bookmark(self, target: Target, revision: int) -> Item:
         kind, metadata = target.kind, {"resourceVersion": str(revision)}
@@ -191,8 +215,12 @@ class LocalClient:
 
     def _written(self, write: Write) -> Item:
         if write.record is not None:
-            return self._item(write.target, write.record)
+            return self._recent(write.target, write.record)
         return Item(codec.served(write.target.kind, write.target.version, write.value))
+
+
+_RECENT_MAX = 4096
+_WITH_STATUS = ("apiVersion", "kind", "metadata", "status")
 
 
 def require_name(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fairway.api.client import Item
 from fairway.api.objects import Objects
 from fairway.api.reads import Reads
 from fairway.kinds.kind import Kind
@@ -22,3 +23,5 @@ class Space:
         self.ids = ids
         self.objects = Objects(store, self.registry, clock, ids)
         self.reads = Reads(store)
+        self.items: dict[int, Item] = {}
+        """The latest objects as clients in this process see them, by revision."""

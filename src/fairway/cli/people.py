@@ -99,6 +99,9 @@ def ls(
     rows = [
         [job.name, job.state.value, job.queue, job.user, _pods(job), _time(job), _short(job.reason)] for job in shown
     ]
+    if any(job.cluster for job in shown):
+        headings.insert(-1, "CLUSTER")
+        rows = [[*row[:-1], job.cluster, row[-1]] for job, row in zip(shown, rows, strict=True)]
     if all_namespaces:
         headings.insert(0, "NAMESPACE")
         rows = [[job.namespace, *row] for job, row in zip(shown, rows, strict=True)]
@@ -123,6 +126,7 @@ def show(
         ("Started", _moment(job.started)),
         ("Finished", _moment(job.finished)),
         ("Exit code", "" if job.exit_code is None else str(job.exit_code)),
+        ("Cluster", job.cluster),
         ("Nodes", ", ".join(job.nodes)),
         ("Workload", job.workload),
     ]
@@ -144,14 +148,19 @@ def why(
     if output is Output.JSON:
         show_json(found)
         return
-    say(f"{job.name} is {job.state.value}" + (f": {job.reason}" if job.reason else ""))
+    clusters = found.get("clusters") or ()
+    reason = "reserved on the hub" if clusters and job.state is State.CHECKING else job.reason
+    say(f"{job.name} is {job.state.value}" + (f": {reason}" if reason else ""))
     for blocker in found.get("blockers") or ():
         say(f"  - {blocker['text']}")
         for holder in blocker.get("holders") or ():
             amount = render_amount(blocker["cell"].partition("/")[2], holder["amount"])
             say(f"      {holder['key'] or 'others'} in queue {holder['queue']} holds {amount}")
+    for cluster in (each for each in clusters if each["state"] != "has-it"):
+        say(f"  - {cluster['name']} {cluster['text']}" + (f" ({cluster['detail']})" if cluster.get("detail") else ""))
     for index, change in enumerate((found.get("changes") or ())[:3]):
-        say(f"{'It would be admitted ' if index == 0 else 'or '}{change['text']}")
+        then = "The hub would reserve it " if clusters else "It would be admitted "
+        say(f"{then if index == 0 else 'or '}{change['text']}")
 
 
 def logs(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 Json = Mapping[str, Any]
 MESSAGE_MAX = 32 * 1024
@@ -12,7 +13,7 @@ MESSAGE_MAX = 32 * 1024
 
 def with_own_status(obj: Json) -> dict[str, Any]:
     """A copy whose status may be changed; the rest is shared, and must not be."""
-    return {**obj, "status": copy.deepcopy(obj.get("status") or {})}
+    return {**obj, "status": msgspec.json.decode(msgspec.json.encode(obj.get("status") or {}))}
 
 
 def find_condition(obj: Json, kind: str) -> dict[str, Any] | None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
+from msgspec import UNSET
 
 from fairway.api.client import BulkItem, Client, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.api.worker import Worker
-from fairway.kinds.types import format_time
-from fairway.runtime.clock import Clock, moment
+from fairway.kinds.k8s.core.event import Event, EventSource
+from fairway.kinds.k8s.core.references import ObjectReference
+from fairway.kinds.meta import ObjectMeta
+from fairway.kinds.types import Time, format_time, to_json
+from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.control")
 Json = dict[str, Any]
@@ -27,9 +34,12 @@ class Recorder:
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._known: OrderedDict[_Key, Json] = OrderedDict()
+        self._known: OrderedDict[_Key, Event] = OrderedDict()
         self._dirty: dict[_Key, None] = {}
+        self._written_as: dict[_Key, Item] = {}
+        """How the server answered, read if the same happens again: most things happen once."""
         self._made = 0
+        self._second = (0, Time(""))
         self._worker = Worker("events", self._flush)
 
     def start(self) -> None:
@@ -44,63 +54,74 @@ class Recorder:
         message = message if len(message) <= MESSAGE_MAX else message[: MESSAGE_MAX - 4] + " ..."
         metadata = about.get("metadata") or {}
         key = (metadata.get("uid", ""), type, reason, message, component)
-        now = format_time(moment(self._clock).replace(microsecond=0))
+        now = self._now()
         event = self._known.get(key)
         if event is None:
             event = self._known[key] = self._event(about, type, reason, message, component, now)
             while len(self._known) > _REMEMBERED:
                 old, _ = self._known.popitem(last=False)
                 self._dirty.pop(old, None)
+                self._written_as.pop(old, None)
         else:
-            event["count"] += 1
-            event["lastTimestamp"] = now
+            assert event.count is not UNSET
+            event.count += 1
+            event.last_timestamp = now
         self._known.move_to_end(key)
         self._dirty[key] = None
         self._worker.wake()
 
-    def _event(self, about: Json, type: str, reason: str, message: str, component: str, now: str) -> Json:
+    def _now(self) -> Time:
+        second = int(self._clock.now)
+        if second != self._second[0]:
+            self._second = second, format_time(datetime.fromtimestamp(second, UTC))
+        return self._second[1]
+
+    def _event(self, about: Json, type: str, reason: str, message: str, component: str, now: Time) -> Event:
         metadata = about.get("metadata") or {}
         self._made += 1
         stamp = f"{int(self._clock.now * 1e6):x}{self._made & 0xFFFF:04x}"
-        return {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {
-                "name": f"{metadata.get('name', '')}.{stamp}",
-                "namespace": metadata.get("namespace") or "default",
-            },
-            "involvedObject": {
-                "apiVersion": about.get("apiVersion", ""),
-                "kind": about.get("kind", ""),
-                "name": metadata.get("name", ""),
-                "uid": metadata.get("uid", ""),
-                "resourceVersion": metadata.get("resourceVersion", ""),
-                **({"namespace": metadata["namespace"]} if metadata.get("namespace") else {}),
-            },
-            "type": type,
-            "reason": reason,
-            "message": message,
-            "action": reason,
-            "count": 1,
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "source": {"component": component},
-            "reportingComponent": component,
-        }
+        name, namespace = metadata.get("name", ""), metadata.get("namespace")
+        return Event(
+            api_version="v1",
+            kind="Event",
+            metadata=ObjectMeta(name=f"{name}.{stamp}", namespace=namespace or "default"),
+            involved_object=ObjectReference(
+                api_version=about.get("apiVersion", ""),
+                kind=about.get("kind", ""),
+                name=name,
+                uid=metadata.get("uid", ""),
+                resource_version=metadata.get("resourceVersion", ""),
+                namespace=namespace or UNSET,
+            ),
+            type=type,
+            reason=reason,
+            message=message,
+            action=reason,
+            count=1,
+            first_timestamp=now,
+            last_timestamp=now,
+            source=EventSource(component=component),
+            reporting_component=component,
+        )
 
     async def _flush(self) -> bool:
         keys = list(self._dirty)[:_BATCH]
+        if not keys:
+            return False
         items = []
         for key in keys:
             del self._dirty[key]
-            event = self._known[key]
-            verb = "update" if "resourceVersion" in event["metadata"] else "create"
-            items.append(BulkItem(verb, EVENTS, event))  # type: ignore[arg-type]
-        if not items:
-            return False
+            items.append(self._write(self._known[key], self._written_as.pop(key, None)))
         for key, result in zip(keys, await self._client.bulk(items), strict=True):
             self._written(key, result)
         return bool(self._dirty)
+
+    def _write(self, event: Event, written: Item | None) -> BulkItem:
+        if written is None:
+            meta = event.metadata
+            own = ObjectMeta(name=meta.name, namespace=meta.namespace)
+            return BulkItem("create", EVENTS, msgspec.structs.replace(event, metadata=own))
+        return BulkItem("update", EVENTS, {**to_json(event), "metadata": written.json()["metadata"]})
 
     def _written(self, key: _Key, result: Item | ApiError) -> None:
         """An event that cannot be written (its namespace goes away, it expired) is let go."""
@@ -108,5 +129,6 @@ class Recorder:
             log.debug("event %s not recorded: %s", key[2], result.message)
             self._known.pop(key, None)
             self._dirty.pop(key, None)
+            self._written_as.pop(key, None)
         elif key in self._known:
-            self._known[key]["metadata"] = result.json()["metadata"]
+            self._written_as[key] = result

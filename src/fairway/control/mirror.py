@@ -19,6 +19,7 @@ from fairway.control.adapters import Json
 OnChange = Callable[[str, Item | None, Item | None], None]
 """Told the key, what was known and what is now; None is nothing."""
 _TOMBSTONES_MAX = 10_000
+_VIEWS_MAX = 1_000
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -59,6 +60,7 @@ class Table:
         self.resource = resource
         self._items: dict[str, tuple[Item, int, str]] = {}
         self._gone: dict[str, int] = {}
+        self._views: dict[str, tuple[Item, Json]] = {}
         self._listeners: list[OnChange] = []
 
     def on_change(self, listener: OnChange) -> None:
@@ -67,6 +69,22 @@ class Table:
     def get(self, key: str) -> Json | None:
         known = self._items.get(key)
         return known[0].json() if known is not None else None
+
+    def view(self, key: str) -> Json | None:
+        """As get, decoded once for all who ask, while it is among those asked for lately: to be read only, with all that is in it."""
+        known = self._items.get(key)
+        if known is None:
+            return None
+        seen = self._views.get(key)
+        if seen is None or seen[0] is not known[0]:
+            if seen is None and len(self._views) >= _VIEWS_MAX:
+                del self._views[next(iter(self._views))]
+            seen = self._views[key] = (known[0], known[0].json())
+        return seen[1]
+
+    def views(self) -> Iterable[tuple[Item, Json]]:
+        """What is shared at the moment, and what it was decoded from."""
+        return list(self._views.values())
 
     def item(self, key: str) -> Item | None:
         known = self._items.get(key)
@@ -128,6 +146,7 @@ class Table:
 
     def _drop(self, key: str, known: tuple[Item, int, str]) -> None:
         self._items.pop(key, None)
+        self._views.pop(key, None)
         for listener in self._listeners:
             listener(key, known[0], None)
 
@@ -189,6 +208,9 @@ class Mirror:
 
     def __contains__(self, resource: object) -> bool:
         return resource in self._tables
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._tables.values())
 
     async def start(self, order: Sequence[Resource] = ()) -> None:
         """Returns once everything is known. Resources in the order are known one after the other, the rest after them."""

@@ -145,10 +145,10 @@ def resource_requests(pod_sets: Iterable[PodSet]) -> list[Object]:
 
 
 def required_checks(queue: Queue, uses: Sequence[PodSetUse]) -> set[str]:
-    """Checks without flavors apply to every flavor of the queue."""
+    """Checks of every flavor of the queue apply always: also to what asks for nothing and so gets no flavor."""
     assigned = {flavor for use in uses for flavor in use.flavors.values()}
     every = {name for group in queue.groups for name in group.flavors}
-    return {ref.name for ref in queue.checks if assigned & (set(ref.flavors) or every)}
+    return {ref.name for ref in queue.checks if every <= (set(ref.flavors) or every) or assigned & set(ref.flavors)}
 
 
 def _admitted(reserved: bool, ready: bool, placed: bool, observable: bool) -> tuple[str, str, str]:

@@ -34,7 +34,12 @@ def parse_time(text: str | None) -> Time:
 
 def render_time(time: Time) -> str:
     """Whole seconds, as the API keeps them."""
-    return (_EPOCH + timedelta(seconds=time // SECOND)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _render_second(time // SECOND)
+
+
+@lru_cache(maxsize=1024)
+def _render_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_duration(text: str) -> Time:
@@ -45,3 +50,8 @@ def parse_duration(text: str) -> Time:
         raise ValueError(f"{text!r} is not a duration: write it like 1h30m or 250ms")
     total = sum(int(float(value) * _UNITS[unit]) for value, unit in parts)
     return -total if text.startswith("-") else total
+
+
+def time_of_day(at: Time) -> str:
+    """As people say when something happened lately."""
+    return datetime.fromtimestamp(at / SECOND, UTC).strftime("%H:%M:%S UTC")

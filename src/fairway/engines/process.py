@@ -397,9 +397,11 @@ def _signal(shim: Claim) -> None:
         if start_ticks(shim.pid) == shim.start:
             with contextlib.suppress(ProcessLookupError):
                 if fd >= 0:
-                    signal.pidfd_send_signal(fd, signal.SIGTERM)
+                    for number in (signal.SIGTERM, signal.SIGCONT):  # should somebody have stopped it, it is to go on
+                        signal.pidfd_send_signal(fd, number)
                 else:
-                    os.kill(shim.pid, signal.SIGTERM)
+                    for number in (signal.SIGTERM, signal.SIGCONT):
+                        os.kill(shim.pid, number)
     finally:
         if fd >= 0:
             os.close(fd)

@@ -201,8 +201,12 @@ class Shim:
     # While it runs
 
     def _attend(self) -> None:
+        """The lease before anything else: after a stop, its end may be long past."""
         while self._ended is None:
-            for fd, _ in self._poll.poll(self._patience_ms()):
+            events = self._poll.poll(self._patience_ms())
+            self._watch_lease()
+            self._kill_when_due()
+            for fd, _ in events:
                 if fd == self._output:
                     self._read_output()
                 else:
@@ -210,15 +214,17 @@ class Shim:
             if self._asked:
                 self._asked = False
                 self._stop(self._wanted_end(), "stopped on request")
-            self._watch_lease()
+                self._kill_when_due()
             if self._announce_at is not None and boot_clock() >= self._announce_at:
                 self._announce_at = None
                 self._notify()
-            if self._kill_at is not None and boot_clock() >= self._kill_at:
-                self._kill_at = None
-                self._killed = True
-                self._kill_tree()
             self._reap()
+
+    def _kill_when_due(self) -> None:
+        if self._kill_at is not None and boot_clock() >= self._kill_at:
+            self._kill_at = None
+            self._killed = True
+            self._kill_tree()
 
     def _patience_ms(self) -> float | None:
         moments = [moment for moment in (self._kill_at, self._lease_until, self._announce_at) if moment is not None]

@@ -9,7 +9,7 @@ Its engine speaks to it over a socket in the folder, in lines:
                        cannot ID ERRNO    a shim could not be forked
 
 It knows nothing that matters: claims make every repeat harmless, so it may be killed at any moment and started again. It adopts the processes of
-shims that were killed, and ends them.
+shims that were killed, and ends them. A shim that somebody stopped could not end its payload with its lease: it is made to go on at once.
 """
 
 from __future__ import annotations
@@ -193,11 +193,15 @@ class Zygote:
         gone: list[tuple[str, int]] = []
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 break
             if pid == 0:
                 break
+            if os.WIFSTOPPED(status):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGCONT)
+                continue
             run = self._shims.pop(pid, None)
             code = os.waitstatus_to_exitcode(status)
             if run is None:

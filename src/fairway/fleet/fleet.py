@@ -20,6 +20,8 @@ from fairway.fleet.clusters.keeper import Clusters
 from fairway.fleet.clusters.projection import MEMBER_CLUSTERS
 from fairway.fleet.dispatch.custom import CustomKinds
 from fairway.fleet.dispatch.dispatcher import PATIENCE, Dispatcher
+from fairway.fleet.expiry import Expiry
+from fairway.fleet.explaining import FleetExplanations
 from fairway.fleet.lease import LeaseKeeper, Leases, Terms
 from fairway.fleet.link.links import Connect, Links
 from fairway.fleet.pods.keeper import PodKeeper, Writer
@@ -33,6 +35,7 @@ log = logging.getLogger("fairway.fleet")
 MANAGER = "kueue-admission"
 KEEPER = "fairway-fleet"
 PODS_MANAGER = "fairway-pods"
+EXPIRY = "ttl-after-finished-controller"
 
 
 def connect(access: Access) -> Client:
@@ -69,7 +72,7 @@ class Fleet:
             {SECRETS: Query(namespace=config.namespace)},
         )
         self._lost = parse_duration(config.multi_kueue.worker_lost_timeout)
-        self.leases = Leases(origin, clock, revision, self._terms, self._was_fenced)
+        self.leases = Leases(origin, clock, revision, self._terms, self._was_fenced, self._noted_s)
         self.links = Links(
             self.mirror,
             config.namespace,
@@ -88,6 +91,7 @@ class Fleet:
             namespace=config.namespace,
             record=self._record,
             fenced=self._is_fenced,
+            hold_s=self.leases.hold_s,
             held=lambda cluster: self.dispatcher.bound_to(cluster),
         )
         archive = archive or SqliteArchive()
@@ -118,6 +122,8 @@ class Fleet:
             patience,
         )
         self.custom = CustomKinds(client(MANAGER), config.dispatched_kinds(), ids.uniform, self.dispatcher)
+        self.expiry = Expiry(client(EXPIRY), queueing.mirror, [each.resource for each in enabled], clock)
+        self.explanations = FleetExplanations(queueing.explain, self.dispatcher, self.links, config.request_rules())
         self._task: asyncio.Task[None] | None = None
 
     def _pods_changed(self, job: str) -> None:
@@ -153,6 +159,10 @@ class Fleet:
         found: bool | None = (obj.get("status") or {}).get("fenced")
         return found
 
+    def _noted_s(self, cluster: str) -> float:
+        obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}
+        return float((obj.get("status") or {}).get("holdSeconds") or 0)
+
     def _record(self, note: Note) -> None:
         self.recorder.note(note.about, note.type, note.reason, note.message, note.component)
 
@@ -174,11 +184,13 @@ class Fleet:
         self.links.start()
         self.clusters.start()
         self.dispatcher.start()
+        self.expiry.start()
 
     async def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self.expiry.stop()
         await self.dispatcher.stop()
         await self.custom.stop()
         await self.pods.stop()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -77,11 +78,13 @@ class Outstanding:
 class Holding:
     """For how long a cluster may hold on to our work. Outlives connections; on the hub's own monotonic clock."""
 
-    def __init__(self, terms: Terms, now: float, fenced: bool | None = None) -> None:
-        """fenced: what is known from before. Whatever stamp an earlier life of the hub had, it had received it by now."""
+    def __init__(self, terms: Terms, now: float, fenced: bool | None = None, noted_s: float = 0.0) -> None:
+        """fenced, noted_s: what is known from before; an earlier life of the hub may have agreed on more than the terms say now.
+        Whatever stamp it had, it had received it by now."""
         self.fenced = fenced
         self._received_at = now
-        self._until = now + terms.hold_s
+        self._noted_s = noted_s
+        self._until = now + max(terms.hold_s, noted_s)
 
     def received(self, now: float) -> None:
         """A stamp. It is older than this."""
@@ -90,6 +93,15 @@ class Holding:
     def sends(self, terms: Terms) -> None:
         """The last stamp, to be good for as long as the terms say, whenever it arrives."""
         self._until = max(self._until, self._received_at + terms.hold_s)
+
+    def hold_s(self, terms: Terms, now: float) -> float:
+        """What to note for a later life of the hub: what it would have to wait if this one ended now. Terms that were made shorter
+        count when the longer ones are over."""
+        if self._until - now <= terms.hold_s:
+            self._noted_s = terms.hold_s
+        else:
+            self._noted_s = max(self._noted_s, self._until - now)
+        return self._noted_s
 
     @property
     def until(self) -> float | None:
@@ -118,6 +130,7 @@ class LeaseKeeper:
         self._clock = clock
         self._sleep = sleep
         self._last: Json | None = None
+        self._hurried = asyncio.Event()
 
     @property
     def fenced(self) -> bool | None:
@@ -146,11 +159,24 @@ class LeaseKeeper:
             trouble, refused = await self._attempt(terms)
             report(trouble)
             if trouble is not None:
-                await self._sleep(min(RETRY_S, terms.lease_s / ATTEMPTS))
+                await self._nap(min(RETRY_S, terms.lease_s / ATTEMPTS))
             elif refused:
-                await self._sleep(ASK_AGAIN_S)
+                await self._nap(ASK_AGAIN_S)
             else:
-                await self._sleep(max(0.0, terms.lease_s / RENEWALS - (self._clock.monotonic - begun)))
+                await self._nap(max(0.0, terms.lease_s / RENEWALS - (self._clock.monotonic - begun)))
+
+    def hurry(self) -> None:
+        """The cluster may have been started anew: it wants the lease renewed before it takes anything."""
+        self._hurried.set()
+
+    async def _nap(self, seconds: float) -> None:
+        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._hurried.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        self._hurried.clear()
 
     async def _attempt(self, terms: Terms) -> tuple[ApiError | None, bool]:
         """What went wrong; or whether the cluster will not have a Lease of ours, which is its right."""
@@ -258,14 +284,16 @@ class Leases:
         current: Callable[[], int],
         terms: Callable[[str], Terms] = lambda _cluster: Terms(),
         fenced: Callable[[str], bool | None] = lambda _cluster: None,
+        noted_s: Callable[[str], float] = lambda _cluster: 0.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """terms, fenced: by the name of the cluster; what its spec says now, and what was known of it in an earlier life."""
+        """terms, fenced, noted_s: by the name of the cluster; what its spec says now, and what was known of it in an earlier life."""
         self._origin = origin
         self._clock = clock
         self._current = current
         self._terms = terms
         self._fenced = fenced
+        self._noted_s = noted_s
         self._sleep = sleep
         self._born = clock.monotonic
         self._known: dict[str, tuple[Holding, Outstanding]] = {}
@@ -273,17 +301,23 @@ class Leases:
     def guard(self, cluster: str, client: Client) -> LeaseKeeper:
         known = self._known.get(cluster)
         if known is None:
-            holding = Holding(self._terms(cluster), self._born, self._fenced(cluster))
+            holding = Holding(self._terms(cluster), self._born, self._fenced(cluster), self._noted_s(cluster))
             known = self._known[cluster] = (holding, Outstanding(self._current))
         holding, outstanding = known
         terms = self._terms
         return LeaseKeeper(client, self._origin, lambda: terms(cluster), holding, outstanding, self._clock, self._sleep)
 
     def safe_at(self, cluster: str, now: Time) -> Time | None:
-        """As that of its keeper, for a cluster that may have no connection any more."""
+        """As that of its keeper, for a cluster that may have no connection any more. One that an earlier life of the hub knew, and that is gone
+        since, had the usual terms for all that is known."""
         known = self._known.get(cluster)
-        until = known[0].until if known is not None else None
+        until = known[0].until if known is not None else self._born + Terms().hold_s
         return None if until is None else now + int((until - self._clock.monotonic) * SECOND)
+
+    def hold_s(self, cluster: str) -> int | None:
+        """What to note of a cluster; nothing where it never had a connection."""
+        known = self._known.get(cluster)
+        return None if known is None else math.ceil(known[0].hold_s(self._terms(cluster), self._clock.monotonic))
 
     def departed(self, linked: Container[str], now: Time) -> dict[str, Time]:
         """Until when work may still run on clusters that have left the fleet. The nameless one stands for those that left before this

@@ -65,6 +65,8 @@ class _HttpReply:
         try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
+        except aiohttp.ClientPayloadError:
+            raise TransportError("the stream broke off: the other side is gone") from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransportError(f"the stream broke off: {error or type(error).__name__}") from None
         finally:

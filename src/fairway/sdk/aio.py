@@ -21,6 +21,11 @@ PODS = Resource("", "v1", "pods")
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 EXPLANATIONS = Resource("fairway.dev", "v1", "explanations")
 _BULK = 500
+_NEWS_SECONDS = 2
+_PATIENCE_S = 30.0
+_AGAIN_S = 0.3
+_NOT_YET = 400
+"""What a server answers that is asked for the output of a container that has not started."""
 
 
 class JobFailed(Exception):
@@ -179,17 +184,22 @@ class AsyncClient:
     async def until(self, name: str, namespace: str, right: Callable[[JobView], bool]) -> JobView:
         """The job as soon as it is as wanted. Follows its changes; asks again when the stream ends."""
         query = Query(namespace, fields=f"metadata.name={name}")
+        patience = Patience()
         while True:
-            now = await self.view(name, namespace)
-            if right(now):
-                return now
-            listing = await self.api.list(JOBS, query)
-            async for event in self.api.watch(JOBS, query, revision=listing.revision):
-                if event.type == "ERROR":
-                    break
+            try:
                 now = await self.view(name, namespace)
+                patience.renew()
                 if right(now):
                     return now
+                listing = await self.api.list(JOBS, query)
+                async for event in self.api.watch(JOBS, query, revision=listing.revision):
+                    if event.type == "ERROR":
+                        break
+                    now = await self.view(name, namespace)
+                    if right(now):
+                        return now
+            except ApiError as error:
+                await patience.bear(error)
 
     async def wait(self, jobs: Iterable[AsyncJob], *, seconds: float | None = None, check: bool = True) -> Views:
         """Until all of them are done or have failed, over one stream for all. As for one, otherwise."""
@@ -226,14 +236,65 @@ class AsyncClient:
                         return
 
     async def logs(self, name: str, namespace: str = "", *, follow: bool = False) -> AsyncIterator[bytes]:
+        """The output of all its pods, one after the other. follow: of those that come, too, until the job is over."""
         namespace = namespace or self.namespace
         if self._remote is None:
             raise RuntimeError("logs need a connection to a node")
-        for pod in await self._pods(name, namespace):
-            async for chunk in self._remote.stream(
-                PODS.path(namespace, pod.meta.name, "log"), {"follow": "true" if follow else ""}
-            ):
-                yield chunk
+        read: set[str] = set()
+        patience = Patience()
+        while True:
+            try:
+                over = not follow or (await self.view(name, namespace)).state.final
+                fresh = [pod for pod in await self._pods(name, namespace) if pod.meta.uid not in read]
+                patience.renew()
+            except ApiError as error:
+                if not follow:
+                    raise
+                await patience.bear(error)
+                continue
+            before = len(read)
+            for pod in fresh:
+                path = PODS.path(namespace, pod.meta.name, "log")
+                try:
+                    async for chunk in self._followed(path) if follow else self._remote.stream(path):
+                        yield chunk
+                except ApiError as error:
+                    if over or error.code != _NOT_YET:
+                        raise
+                else:
+                    read.add(pod.meta.uid)
+            if over:
+                return
+            if len(read) == before:
+                await self._news(name, namespace)
+
+    async def _followed(self, path: str) -> AsyncIterator[bytes]:
+        """A node that is restarted, or silent for long, breaks the stream: it goes on where it was."""
+        assert self._remote is not None
+        sent, patience = 0, Patience()
+        while True:
+            known = sent
+            try:
+                async for chunk in self._remote.stream(path, {"follow": "true"}):
+                    patience.renew()
+                    fresh, known = chunk[known:], max(0, known - len(chunk))
+                    sent += len(fresh)
+                    if fresh:
+                        yield fresh
+                return
+            except ApiError as error:
+                await patience.bear(error)
+
+    async def _news(self, name: str, namespace: str) -> None:
+        """Until something becomes of the job, or a while has passed."""
+        query = Query(namespace, fields=f"metadata.name={name}")
+        try:
+            listing = await self.api.list(JOBS, query)
+            async for _event in self.api.watch(JOBS, query, revision=listing.revision, seconds=_NEWS_SECONDS):
+                return
+        except ApiError as error:
+            if error.code:
+                raise
 
     async def _pods(self, name: str, namespace: str) -> Items:
         return (await self.api.list(PODS, Query(namespace, labels=f"job-name={name}"))).items
@@ -281,6 +342,24 @@ class AsyncClient:
         change = {"spec": {"active": active}}
         media = "application/merge-patch+json"
         await self.api.patch(WORKLOADS, workload["metadata"]["name"], change, namespace, media=media)
+
+
+class Patience:
+    """With a node that does not answer: it may be about to be back."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def renew(self) -> None:
+        self._since = None
+
+    async def bear(self, error: ApiError) -> None:
+        """Raises it if the node answered so, or has not answered for long."""
+        now = asyncio.get_running_loop().time()
+        self._since = now if self._since is None else self._since
+        if error.code or now - self._since > _PATIENCE_S:
+            raise error
+        await asyncio.sleep(_AGAIN_S)
 
 
 Views = list[JobView]

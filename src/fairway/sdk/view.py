@@ -46,6 +46,8 @@ class JobView:
     exit_code: int | None = None
     workload: str = ""
     nodes: tuple[str, ...] = ()
+    cluster: str = ""
+    """Which cluster of a fleet has it; empty where there is only one, or none yet."""
 
 
 def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> JobView:
@@ -53,8 +55,9 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> 
     state, reason = _state(job, workload, pods)
     nodes = tuple(sorted({pod["spec"]["nodeName"] for pod in pods if (pod.get("spec") or {}).get("nodeName")}))
     labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    cluster = str(((workload or {}).get("status") or {}).get("clusterName") or "")
     if state is State.RUNNING and not reason:
-        reason = ", ".join(nodes)
+        reason = _where(cluster, nodes)
     return JobView(
         name=meta["name"],
         namespace=meta.get("namespace", ""),
@@ -70,7 +73,13 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> 
         exit_code=exit_code(state, pods),
         workload=workload["metadata"]["name"] if workload else "",
         nodes=nodes,
+        cluster=cluster,
     )
+
+
+def _where(cluster: str, nodes: tuple[str, ...]) -> str:
+    listed = ", ".join(nodes)
+    return f"{cluster}: {listed}" if cluster and listed not in ("", cluster) else cluster or listed
 
 
 def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[State, str]:
@@ -98,7 +107,9 @@ def _waiting(workload: Json | None) -> tuple[State, str]:
         return State.STARTING, ""
     if _condition(status, "QuotaReserved"):
         waiting = [check["name"] for check in status.get("admissionChecks") or () if check.get("state") != "Ready"]
-        return State.CHECKING, f"waits for {', '.join(waiting)}" if waiting else ""
+        asked = ", ".join(status.get("nominatedClusterNames") or ())
+        waits = f"waits for {', '.join(waiting)}" if waiting else ""
+        return State.CHECKING, f"waits for a cluster: {asked} asked" if asked else waits
     for condition in status.get("conditions") or ():
         if condition.get("type") == "QuotaReserved":
             return State.QUEUED, condition.get("message", "")

@@ -171,6 +171,16 @@ def test_a_later_attempt_never_counts_back_and_keeps_the_first_start() -> None:
     assert mirrored["status"]["conditions"] == ended["conditions"]
 
 
+def test_a_job_that_runs_here_keeps_its_start_though_its_copy_is_suspended_already() -> None:
+    before = {"startTime": "2026-01-01T00:00:30Z", "active": 1}
+    mirrored = KIND.mirror_status(job(suspend=False, status=before), job(status={"terminating": 1}))
+    assert mirrored is not None
+    assert mirrored["status"] == {"startTime": "2026-01-01T00:00:30Z", "terminating": 1}
+    mirrored = KIND.mirror_status(job(status=before), job(status={"terminating": 1}))
+    assert mirrored is not None
+    assert mirrored["status"] == {"terminating": 1}
+
+
 def test_the_api_accepts_every_step_of_start_and_stop_and_the_job_is_as_before() -> None:
     async def scenario() -> None:
         space = Space("default", Store(), KINDS, SystemClock(), SystemIds())

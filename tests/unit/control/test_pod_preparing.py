@@ -169,6 +169,18 @@ def test_volumes_are_folders_with_their_files(tmp_path: Path) -> None:
     assert folders.known() == []
 
 
+def test_a_pod_that_comes_from_a_kubernetes_runs_without_the_token_that_was_mounted_there() -> None:
+    sources = [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+    ]
+    whole = pod({}, volumes=[{"name": "kube-api-access-x", "projected": {"sources": sources}}])
+    (made,) = volumes.volumes(whole, SOURCES)
+    assert isinstance(made, volumes.Filled)
+    assert [file.path for file in made.files] == ["namespace"]
+
+
 @pytest.mark.parametrize(
     ("volume", "message"),
     [

@@ -228,7 +228,7 @@ def test_a_new_connection_remembers_what_the_old_one_held() -> None:
             assert hub.leases.fenced("c") is True
             now = int(here.clock.now * SECOND)
             assert hub.leases.safe_at("c", now) == again.safe_at(now)
-            assert hub.leases.safe_at("other", now) is None
+            assert hub.leases.safe_at("other", now) is not None, "an earlier life of the hub may have known it"
             assert hub.leases.fenced("other") is None
 
     run(scenario())
@@ -245,6 +245,38 @@ def test_a_hub_that_was_told_so_before_holds_a_cluster_that_it_never_reached() -
     run(scenario())
 
 
+def test_a_hub_waits_for_what_an_earlier_life_agreed_on_though_the_terms_were_made_shorter_since() -> None:
+    async def scenario() -> None:
+        async with hub_and_cluster(Terms(60)) as (hub, here):
+            assert hub.leases.hold_s("c") == 70
+            hub.terms = Terms(10, grace_s=2, margin_s=1)
+            noted = hub.leases.hold_s("c")
+            assert noted == 70
+            held = hub.keeper.held_until()
+            assert held is not None
+            await asyncio.sleep(3)
+            later = Leases(ORIGIN, here.clock, lambda: 1, lambda _cluster: hub.terms, lambda _c: True, lambda _c: noted)
+            until = later.guard("c", here.client).held_until()
+            assert until is not None
+            assert until >= held
+            await asyncio.sleep(70)
+            assert hub.leases.hold_s("c") == 13, "the longer lease is over"
+            assert hub.leases.hold_s("other") is None
+
+    run(scenario())
+
+
+def test_a_cluster_that_is_gone_since_an_earlier_life_of_the_hub_is_held_for_the_usual_time() -> None:
+    async def scenario() -> None:
+        async with world() as here:
+            leases = Leases(ORIGIN, here.clock, lambda: 1)
+            assert leases.safe_at("gone", 100 * SECOND) == 125 * SECOND
+            await asyncio.sleep(20)
+            assert leases.safe_at("gone", 100 * SECOND) == 105 * SECOND
+
+    run(scenario())
+
+
 def test_clusters_that_left_the_fleet_are_held_until_their_lease_is_over_and_so_is_whoever_left_before() -> None:
     async def scenario() -> None:
         async with world() as here:
@@ -255,6 +287,22 @@ def test_clusters_that_left_the_fleet_are_held_until_their_lease_is_over_and_so_
             assert leases.departed((), 0) == {"c": 22 * SECOND, "": 22 * SECOND}
             await asyncio.sleep(22)
             assert leases.departed((), 0) == {}
+
+    run(scenario())
+
+
+def test_a_renewal_that_somebody_waits_for_does_not_wait_for_its_time() -> None:
+    async def scenario() -> None:
+        async with hub_and_cluster(Terms(60)) as (hub, _here):
+            await asyncio.sleep(1)
+            reports = len(hub.reports)
+            await asyncio.sleep(1)
+            assert len(hub.reports) == reports
+            hub.keeper.hurry()
+            await asyncio.sleep(0.1)
+            assert len(hub.reports) == reports + 1
+            await asyncio.sleep(21)
+            assert len(hub.reports) == reports + 2
 
     run(scenario())
 

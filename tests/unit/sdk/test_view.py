@@ -66,7 +66,19 @@ PENDING_CHECK = [{"name": "budget", "state": "Pending"}]
         ),
         ((job(suspend=True), workload(("QuotaReserved", "True", ""), ("Admitted", "True", ""))), State.STARTING, ""),
         ((job(), None, [pod("Pending", conditions=[UNSCHEDULABLE])]), State.STARTING, "0/1 nodes are available"),
+        (
+            (
+                job(suspend=True),
+                workload(
+                    ("QuotaReserved", "True", ""), admissionChecks=PENDING_CHECK, nominatedClusterNames=["one", "two"]
+                ),
+            ),
+            State.CHECKING,
+            "waits for a cluster: one, two asked",
+        ),
         ((job(), None, [pod("Running")]), State.RUNNING, "here"),
+        ((job(), workload(clusterName="here"), [pod("Running")]), State.RUNNING, "here"),
+        ((job(), workload(clusterName="far"), [pod("Running")]), State.RUNNING, "far: here"),
     ],
 )
 def test_the_state_of_a_job_and_why(objects: tuple[Any, ...], state: State, reason: str) -> None:
@@ -79,3 +91,8 @@ def test_the_exit_code_is_that_of_the_pod_that_failed() -> None:
     assert view(job(("Complete", "")), None, [pod("Failed", 3), pod("Succeeded", 0)]).exit_code == 0
     assert view(job(("Failed", "")), None, []).exit_code == 1
     assert view(job(), None, [pod("Running")]).exit_code is None
+
+
+def test_a_job_of_a_fleet_says_which_cluster_has_it() -> None:
+    assert view(job(("Complete", "")), workload(clusterName="far")).cluster == "far"
+    assert view(job(), workload()).cluster == ""

@@ -90,7 +90,11 @@ class JobKind(Suspendable):
         """A Job that is suspended here and runs there keeps its own status: a start time would freeze its template too early."""
         if self.is_suspended([local]) and not self.is_suspended([remote]) and self.finished([remote]) is None:
             return None
-        return {**local, "status": _attempt(local.get("status") or {}, remote.get("status") or {})}
+        before = local.get("status") or {}
+        status = _attempt(before, remote.get("status") or {})
+        if before.get("startTime") and not self.is_suspended([local]):
+            status.setdefault("startTime", before["startTime"])  # its copy may be suspended already, and has none then
+        return {**local, "status": status}
 
     def at_rest(self, obj: Json) -> Json:
         counts = ("active", "terminating", "ready")

@@ -359,8 +359,15 @@ def begin_pods_ready(obj: Json, config: Configuration, now: Time) -> None:
         sync_pods_ready(obj, False, now)
 
 
-def sync_pods_ready(obj: Json, ready: bool, now: Time) -> bool:
-    """The PodsReady condition after what the job says. Says whether it changed."""
+def sync_pods_ready(obj: Json, ready: bool, now: Time) -> None:
+    """The PodsReady condition after what the job says."""
+    said = pods_ready_after(obj, ready)
+    if said is not None:
+        set_condition(obj, "PodsReady", *said, render_time(now), generation(obj))
+
+
+def pods_ready_after(obj: Json, ready: bool) -> tuple[str, str, str] | None:
+    """Status, reason and message that the PodsReady condition should have; None if it has them."""
     old = find_condition(obj, "PodsReady")
     was = old is not None and old.get("status") == "True"
     reason_before = str(old.get("reason", "")) if old is not None else ""
@@ -374,8 +381,8 @@ def sync_pods_ready(obj: Json, ready: bool, now: Time) -> bool:
     else:
         status, reason, text = "False", "WaitForStart", _NOT_READY
     if old is not None and (old.get("status"), old.get("reason"), old.get("message")) == (status, reason, text):
-        return False
-    return set_condition(obj, "PodsReady", status, reason, text, render_time(now), generation(obj))
+        return None
+    return status, reason, text
 
 
 def _set_requeued(obj: Json, reason: str, text: str, now: Time) -> None:

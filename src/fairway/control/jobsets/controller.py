@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace as changed
 from typing import Any
 
-from fairway.api.client import BulkItem, Client, Deletion, Item, Resource
+from fairway.api.client import BulkItem, Client, Deletion, Item, Query, Resource
 from fairway.api.errors import ApiError
 from fairway.api.reflector import Reflector
 from fairway.control.jobs.controller import JOBS, Recorder
-from fairway.control.jobsets.child import API_VERSION, make_job, make_service, resumed
+from fairway.control.jobsets.child import API_VERSION, NAME, make_job, make_service, resumed
 from fairway.control.jobsets.decide import Plan, decide
 from fairway.control.jobsets.state import State, Tracked
 from fairway.control.rounds import Rounds, report_failure
@@ -49,7 +49,8 @@ class JobSets:
         self.state = State()
         self.rounds = Rounds("jobsets", clock, self._round, ROUND_SETS)
         self._sets = Reflector(client, JOBSETS, _SetNews(self), sleep=sleep, uniform=uniform)
-        self._jobs = Reflector(client, JOBS, _JobNews(self), sleep=sleep, uniform=uniform)
+        ours = Query(labels=NAME)
+        self._jobs = Reflector(client, JOBS, _JobNews(self), ours, sleep=sleep, uniform=uniform)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -228,15 +229,13 @@ class _JobNews:
         self._sets = sets
 
     def added(self, item: Item) -> None:
-        if b'"JobSet"' in item.value:  # most Jobs belong to no set, and need not be decoded
-            self._sets.rounds.look((self._sets.state.see_job(item),))
+        self._sets.rounds.look((self._sets.state.see_job(item),))
 
     def modified(self, _before: Item, item: Item) -> None:
         self.added(item)
 
     def deleted(self, item: Item) -> None:
-        if b'"JobSet"' in item.value:
-            self._sets.rounds.look((self._sets.state.forget_job(item),))
+        self._sets.rounds.look((self._sets.state.forget_job(item),))
 
 
 def _identity(tracked: Tracked, jobset: JobSet) -> Json:

@@ -18,6 +18,9 @@ from fairway.engines.engine import Mount
 Json = Mapping[str, Any]
 MOUNT_NOTE = "FailedMount"
 FILE_MODE = 0o644
+ROOT_CA = "kube-root-ca.crt"
+"""In every namespace of a Kubernetes, which mounts it into pods along with a token of their service account. Pods that come from one bring
+that mount along; here they get neither token nor certificate, and run."""
 _NOT_A_WORD = re.compile(r"[^A-Z0-9]")
 
 
@@ -101,7 +104,7 @@ def _files(name: str, source: Json, mode: int, pod: Json, sources: Sources, secr
 def _entries(name: str, ref: Json, entries: Json | None, object_name: str, kind: str, mode: int) -> list[File]:
     mode = ref.get("defaultMode", mode)
     if entries is None:
-        if ref.get("optional"):
+        if ref.get("optional") or object_name == ROOT_CA:
             return []
         raise trouble(name, f'{kind} "{object_name}" not found')
     if not ref.get("items"):

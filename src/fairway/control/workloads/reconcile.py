@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from fairway.control import render
 from fairway.control.adapters import AdapterError, Change, Job, JobAdapter, Json, StopReason
-from fairway.control.admission.lifecycle import generation, release, sync_pods_ready, without_finalizer
+from fairway.control.admission.lifecycle import (
+    generation,
+    pods_ready_after,
+    release,
+    sync_pods_ready,
+    without_finalizer,
+)
 from fairway.control.apply import Note, Write
 from fairway.control.conditions import find_condition, is_true, set_condition, with_own_status
 from fairway.control.configuration import Configuration
@@ -246,17 +252,19 @@ class JobRules:
         """Pods that are ready, pods whose quota is free again. Only what changed; a first 'not ready' comes with the next write."""
         if not is_true(workload, "Admitted"):
             return None
-        changed = with_own_status(workload)
-        different = False
+        changed: Json | None = None
         if self._config.gate("ReclaimablePods"):
             free = [{"name": n, "count": c} for n, c in sorted(look.adapter.reclaimable(look.job).items())]
-            if free and free != (changed["status"].get("reclaimablePods") or []):
+            if free and free != (workload["status"].get("reclaimablePods") or []):
+                changed = with_own_status(workload)
                 changed["status"]["reclaimablePods"] = free
-                different = True
         elsewhere = bool(workload["status"].get("clusterName"))
         if self._config.waits_for_pods and (elsewhere or not look.adapter.is_suspended(look.job)):
-            different = sync_pods_ready(changed, look.adapter.pods_ready(look.job), now) or different
-        return changed if different else None
+            ready = look.adapter.pods_ready(look.job)
+            if pods_ready_after(workload, ready) is not None:
+                changed = changed or with_own_status(workload)
+                sync_pods_ready(changed, ready, now)
+        return changed
 
     def _synced_spec(self, look: Look, workload: Json) -> Json | None:
         """The queue, the priority and the time limit follow the job while nothing was given to it."""

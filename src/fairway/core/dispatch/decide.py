@@ -130,8 +130,14 @@ def _run(case: Case, decision: Decision, now: Time) -> None:
     if case.gates:
         _open_a_gate(remotes, decision, now)
     waiting = local.check is CheckState.PENDING and not local.cluster and local.other_checks_ready
-    if waiting and _all_safe(case, decision, now):
+    if not waiting:
+        return
+    if _all_safe(case, decision, now):
         decision.actions.append(Nominate())
+    else:
+        # What is still there of an attempt before has to go first.
+        links = sorted(case.links.items())
+        decision.actions += [DeleteRemote(name) for name, link in links if link.connected and link.may_run]
 
 
 def _is_dead(case: Case, remote: Remote) -> bool:
@@ -142,8 +148,8 @@ def _is_dead(case: Case, remote: Remote) -> bool:
 
 
 def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
-    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent before, and
-    arrived or came back late, is to go."""
+    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent for an attempt
+    before, and arrived or came back late, is to go."""
     if local.cluster:
         remote = remotes.get(local.cluster)
         return local.cluster if remote is not None and remote.admitted_at is not None else ""
@@ -152,7 +158,7 @@ def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
         for name, remote in remotes.items()
         if remote.admitted_at is not None and not remote.leaving
     ]
-    if local.check is CheckState.PENDING and not local.evicted:
+    if local.check is CheckState.PENDING and not local.evicted and (local.nominated or local.again):
         found = [each for each in found if each[1] in local.nominated]
     return min(found, default=(0, ""))[1]
 

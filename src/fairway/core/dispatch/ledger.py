@@ -94,6 +94,11 @@ class Ledger:
         account = self._accounts.get((cluster, queue))
         return account.promised if account is not None else {}
 
+    def promised_to_others(self, cluster: str, queue: str, workload: str) -> Mapping[str, int]:
+        account = self._accounts.get((cluster, queue))
+        own = account.by_workload.get(workload, {}) if account is not None else {}
+        return {name: amount - own.get(name, 0) for name, amount in self.promised(cluster, queue).items()}
+
     def __len__(self) -> int:
         return sum(len(account.by_workload) for account in self._accounts.values())
 

@@ -58,16 +58,18 @@ class Clusters:
         namespace: str,
         record: Callable[[Note], None],
         fenced: Callable[[str], bool | None] = lambda _name: None,
+        hold_s: Callable[[str], int | None] = lambda _name: None,
         held: Callable[[str], Sequence[Json]] = lambda _name: (),
     ) -> None:
         """namespace: of kubeconfigs here, and of what a cluster says about itself there. fenced: whether a cluster ends leased work by
-        itself, if that is known. held: workloads here that are bound to a cluster."""
+        itself, if that is known. hold_s: how long to wait for what a lost one runs, to be noted for a later life of the hub. held: workloads here that are bound to a cluster."""
         self._client = client
         self._namespace = namespace
         self._mirror = mirror
         self._links = links
         self._clock = clock
         self._fenced = fenced
+        self._hold_s = hold_s
         self._applier = Applier(client, mirror, record)
         self._probes = Probes(links, namespace, clock, self._touch)
         self._sights = Sights(mirror, links)
@@ -306,6 +308,9 @@ class Clusters:
         link = self._links.get(name)
         sight = self._sights.of(link) if link is not None and link.connected else None
         made = health.with_status(cluster, judgement, self._probes.get(name), sight, self._fenced(name), now)
+        hold_s = self._hold_s(name)
+        if hold_s is not None:
+            made["status"]["holdSeconds"] = hold_s
         found: list[Write] = []
         if made["status"] != (cluster.get("status") or {}):
             found.append(self._again(Write("updateStatus", CLUSTERS, made, _notes(cluster, judgement)), name))

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from fairway.api.client import Client, Item, Resource
 from fairway.api.errors import ApiError
-from fairway.control.adapters import JobAdapter, Json, names
+from fairway.control.adapters import JobAdapter, Json
 from fairway.control.apply import Applier, Note, Write
 from fairway.control.conditions import is_true
 from fairway.control.configuration import Configuration
@@ -32,6 +32,7 @@ from fairway.fleet.dispatch.facts import CustomKind, Scene
 from fairway.fleet.dispatch.knowledge import Knowledge
 from fairway.fleet.dispatch.nominator import Nominator
 from fairway.fleet.dispatch.outbox import Outbox
+from fairway.fleet.dispatch.places import Places, workload_of
 from fairway.fleet.dispatch.writes import COMPONENT, EVENT, Op, Outcome, Scribe
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
@@ -58,8 +59,8 @@ class Pods(Protocol):
 
     def count(self, job: str, cluster: str) -> int: ...
 
-    def saved(self, job: str, cluster: str) -> bool:
-        """Whether their output outlives them."""
+    def saved(self, job: Json, cluster: str) -> bool:
+        """Whether their output outlives them. The job as it is here."""
         ...
 
 
@@ -112,7 +113,10 @@ class Dispatcher:
         self._leaving: dict[str, dict[str, str]] = {}
         """By workload: clusters on which its removal was asked for, with the uid of what is to go."""
         self._unsure: dict[str, set[str]] = {}
-        """By cluster: workloads whose job may have been created there though nobody said so."""
+        """By cluster: workloads whose job may have been created there though nobody said so, or may yet be: what was sent can arrive late,
+        until the copy that it belongs to is gone."""
+        self._held: dict[str, set[str]] = {}
+        """By job: workloads whose copies wait for the job's output to be kept."""
         self._inherited: set[str] = set()
         """Workloads that had attempts before this process began."""
         self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
@@ -120,12 +124,7 @@ class Dispatcher:
         """By workload and cluster: what the cluster said when it would not take it."""
         self._remote_jobs: dict[tuple[str, str], dict[tuple[Resource, str], None]] = {}
         """By cluster and workload: jobs there that belong to it."""
-        self._check_of: dict[str, str] = {}
-        self._scenes: dict[str, tuple[str, ...]] = {}
-        self._jobs_of: dict[str, tuple[str, ...]] = {}
-        self._by_job: dict[str, set[str]] = {}
-        self._at: dict[str, set[str]] = {}
-        self._waiting: set[str] = set()
+        self._places = Places()
         self._dirty: dict[str, None] = {}
         self._due: list[tuple[Time, str]] = []
         self._wake = asyncio.Event()
@@ -149,7 +148,7 @@ class Dispatcher:
 
     def bound_to(self, cluster: str) -> list[Json]:
         """Workloads that run there, as far as the hub knows."""
-        found = (self.known.hub[WORKLOADS].get(key) for key in sorted(self._at.get(cluster, ())))
+        found = (self.known.hub[WORKLOADS].get(key) for key in self._places.at(cluster))
         return [each for each in found if each is not None and (each.get("status") or {}).get("clusterName") == cluster]
 
     def _next_epoch(self) -> int:
@@ -190,22 +189,21 @@ class Dispatcher:
             return
         name = key.partition("/")[2]
         checks = {check for check in self.known.controllers if self.known.config_of(check) == name}
-        for workload, check in sorted(self._check_of.items()):
-            if check in checks:
-                self.touch(workload)
+        for workload in self._places.with_checks(checks):
+            self.touch(workload)
 
     def _on_cluster(self, key: str, before: Item | None, after: Item | None) -> None:
         """Another pool, other labels, drained or no longer: what waits, or has a copy there, is nominated anew."""
         if _offers_itself(before) == _offers_itself(after):
             return
-        for workload in sorted(self._at.get(key.partition("/")[2], set()) | self._waiting):
+        for workload in self._places.at_or_waiting(key.partition("/")[2]):
             self.touch(workload)
 
     def _on_job(self, _key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
         if item is None or (b"multikueue" not in item.value and b"queue-name" not in item.value):
             return
-        for workload in sorted(self._by_job.get(item.meta.uid, ())):
+        for workload in self._places.of_job(item.uid or item.meta.uid):
             self.touch(workload)
 
     def _on_link(self, link: Link) -> None:
@@ -235,10 +233,10 @@ class Dispatcher:
     ) -> None:
         item = after or before
         assert item is not None
-        workload = names.prebuilt_workload(item.json())
+        workload = workload_of(item)
         if not workload:
             return
-        key = f"{item.meta.namespace}/{workload}"
+        key = f"{job.partition('/')[0]}/{workload}"
         known = self._remote_jobs.setdefault((cluster, key), {})
         if after is not None:
             known[resource, job] = None
@@ -254,9 +252,7 @@ class Dispatcher:
             box = self._boxes.pop(cluster, None)
             if box is not None:
                 asyncio.get_running_loop().create_task(box.stop(), name=f"outbox-{cluster}-stops")
-        elif link.connected:
-            self._unsure.pop(cluster, None)
-        for key in sorted(self._at.get(cluster, set()) | self._waiting):
+        for key in self._places.at_or_waiting(cluster):
             self.touch(key)
         if link is not None and link.connected:
             # Whatever is there is looked at: it may have lost its workload here while nobody could tell.
@@ -264,7 +260,7 @@ class Dispatcher:
                 self.touch(key)
 
     def _touch_all(self) -> None:
-        for key in sorted(self._scenes):
+        for key in self._places.all():
             self.touch(key)
 
     def touch(self, key: str) -> None:
@@ -274,17 +270,22 @@ class Dispatcher:
 
     def touch_job(self, uid: str) -> None:
         """More is known of what a job of the hub has elsewhere."""
-        for key in sorted(self._by_job.get(uid, ())):
+        for key in sorted({*self._places.of_job(uid), *self._held.pop(uid, ())}):
             self.touch(key)
 
     def bound(self, uid: str) -> str:
         """The cluster that a job of the hub was given to; empty while it was not."""
-        for key in sorted(self._by_job.get(uid, ())):
+        for key in self._places.of_job(uid):
             workload = self.known.hub[WORKLOADS].get(key) or {}
             cluster = (workload.get("status") or {}).get("clusterName")
             if cluster:
                 return str(cluster)
         return ""
+
+    def safe_at(self, cluster: str) -> Time:
+        """From when on nothing of ours runs on a cluster that is out of reach."""
+        link = self._links.get(cluster)
+        return link.safe_at(self._window(cluster)) if link is not None else self._safe_without(cluster)
 
     # --- the loop ---------------------------------------------------------------------------------------------------
 
@@ -377,14 +378,16 @@ class Dispatcher:
     # --- one workload -----------------------------------------------------------------------------------------------
 
     def _look(self, key: str, now: Time) -> Outcome:
+        if key in self.known.hub[WORKLOADS] and any(box.busy(key) for box in self._boxes.values()):
+            return Outcome()  # the answer makes us look again
         scene = self.known.scene(key, self._on_the_way_out(key))
-        self._remember(key, scene)
+        self._places.see(key, scene)
         if scene is None:
             self.nominator.forget(key)
             self._awaited.pop(key, None)
+            for unsure in self._unsure.values():
+                unsure.discard(key)
             return self._orphans(key, now)
-        if any(box.busy(key) for box in self._boxes.values()):
-            return Outcome()  # the answer makes us look again
         if self.known.awaits(scene):
             return Outcome()
         if not scene.jobs and scene.adapter is not None and not scene.workload["metadata"].get("deletionTimestamp"):
@@ -406,7 +409,7 @@ class Dispatcher:
         if decision.due is not None:
             heapq.heappush(self._due, (decision.due, key))
         outcome = scribe.outcome()
-        outcome.ops = self._allowed(key, outcome.ops, [job["metadata"]["uid"] for job in scene.jobs], now)
+        outcome.ops = self._allowed(key, outcome.ops, scene.jobs, now)
         return outcome
 
     def _on_the_way_out(self, key: str) -> frozenset[str]:
@@ -419,7 +422,7 @@ class Dispatcher:
                 found.add(cluster)
         return frozenset(found)
 
-    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[str], now: Time) -> list[Op]:
+    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], now: Time) -> list[Op]:
         """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
         held: set[str] = set()
         if self._pods is not None:
@@ -427,6 +430,7 @@ class Dispatcher:
                 for job in jobs:  # all of them are asked: each is seen to
                     if not self._pods.saved(job, cluster):
                         held.add(cluster)
+                        self._held.setdefault(job["metadata"]["uid"], set()).add(key)
         return [
             op for op in ops if self._may_try(key, op.cluster, now) and not (op.verb == "delete" and op.cluster in held)
         ]
@@ -458,9 +462,12 @@ class Dispatcher:
         for name in wanted:
             link = self._links.get(name)
             if link is not None and link.connected:
-                link_facts[name] = LinkFacts(True, may_run=bool(scene.remote_jobs.get(name)))
                 if name in scene.remotes:
                     remotes[name] = facts.remote_of(scene, name)
+                if name in scene.remote_jobs or name not in remotes or remotes[name].leaving:
+                    self._unsure.get(name, set()).discard(key)
+                may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
+                link_facts[name] = LinkFacts(True, may_run=may_run)
                 continue
             may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
             if link is None:
@@ -480,8 +487,9 @@ class Dispatcher:
         return known if known is not None else self.now()
 
     def _orphans(self, key: str, now: Time) -> Outcome:
-        """Copies of a workload that is not here any more."""
+        """Copies of a workload that is not here any more. Its job may still be."""
         outcome = Outcome()
+        here: list[Json] = []
         if key in self.known.hub[WORKLOADS]:
             return outcome
         for cluster in self._links.names():
@@ -491,6 +499,9 @@ class Dispatcher:
             remote = link.table(WORKLOADS).get(key)
             jobs = self._orphan_jobs(link, key)
             for adapter_resource, job in jobs:
+                table = self.known.table(adapter_resource)
+                known = table.get(f"{job['metadata']['namespace']}/{job['metadata']['name']}") if table else None
+                here += [known] if known is not None else []
                 if not job["metadata"].get("deletionTimestamp"):
                     outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
             if remote is None:
@@ -501,7 +512,7 @@ class Dispatcher:
             scribe = Scribe(scene, self._origin, now)
             scribe.act(DeleteRemote(cluster))
             outcome.ops += scribe.outcome().ops
-        outcome.ops = self._allowed(key, outcome.ops, [], now)
+        outcome.ops = self._allowed(key, outcome.ops, here, now)
         return outcome
 
     def _orphan_jobs(self, link: Link, key: str) -> list[tuple[Resource, Json]]:
@@ -562,37 +573,6 @@ class Dispatcher:
         at = now + min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
         self._failures[key, cluster] = (count, at)
         heapq.heappush(self._due, (at, key))
-
-    # --- who is where -----------------------------------------------------------------------------------------------
-
-    def _remember(self, key: str, scene: Scene | None) -> None:
-        """Which workloads to look at when a link changes, or a job."""
-        for cluster in self._scenes.pop(key, ()):
-            self._at[cluster].discard(key)
-        for uid in self._jobs_of.pop(key, ()):
-            known = self._by_job.get(uid)
-            if known is not None:
-                known.discard(key)
-                if not known:
-                    del self._by_job[uid]
-        self._waiting.discard(key)
-        self._check_of.pop(key, None)
-        if scene is None:
-            return
-        self._check_of[key] = scene.check
-        status = scene.workload.get("status") or {}
-        clusters = {*scene.remotes, *(status.get("nominatedClusterNames") or ())}
-        if status.get("clusterName"):
-            clusters.add(status["clusterName"])
-        for cluster in clusters:
-            self._at.setdefault(cluster, set()).add(key)
-        self._scenes[key] = tuple(clusters)
-        uids = tuple(owner["uid"] for owner in scene.workload["metadata"].get("ownerReferences") or ())
-        self._jobs_of[key] = uids
-        for uid in uids:
-            self._by_job.setdefault(uid, set()).add(key)
-        if not status.get("clusterName"):
-            self._waiting.add(key)
 
 
 def _any_over(jobs: Sequence[Json] | None) -> bool:

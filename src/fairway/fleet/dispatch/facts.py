@@ -143,6 +143,7 @@ def local_of(scene: Scene, now: Time) -> Local:
         other_checks_ready=all(each.get("state") == "Ready" for each in checks if each["name"] != scene.check),
         cluster=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
+        again=had_attempts(workload),
         job_active=_runs(scene, now),
         refusal=refusal_of(workload, scene.adapter, scene.jobs),
     )
@@ -176,8 +177,7 @@ def remote_of(scene: Scene, cluster: str) -> Remote:
 
 
 def _runs_there(adapter: Dispatchable | None, jobs: Sequence[Json]) -> bool:
-    """Only where it can be told: a custom kind has words of its own."""
-    if adapter is None or isinstance(adapter, CustomKind):
+    if adapter is None:
         return False
     if adapter.kind == "Pod":  # of a group, some may be gone already
         return any((pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for pod in jobs)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fairway.api.client import Resource
 from fairway.control.adapters import JobAdapter, Json, names
 from fairway.control.mirror import Mirror, Table
-from fairway.control.resources import CHECKS, WORKLOADS
+from fairway.control.resources import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.fleet.dispatch.facts import CustomKind, Dispatchable, Scene, check_of, owners_of
 from fairway.fleet.link.links import Links
@@ -67,31 +67,46 @@ class Knowledge:
 
     def config_of(self, check: str) -> str:
         """The MultiKueueConfig that a check names, or nothing."""
-        obj = self.hub[CHECKS].get(f"/{check}") or {}
+        obj = self.hub[CHECKS].view(f"/{check}") or {}
         parameters = (obj.get("spec") or {}).get("parameters") or {}
         return str(parameters.get("name", "")) if parameters.get("kind") == "MultiKueueConfig" else ""
 
     def clusters(self, check: str) -> list[str]:
         """The clusters that a check may hand work to, in the order of its configuration."""
-        config = self.fleet[MULTIKUEUE_CONFIGS].get(f"/{self.config_of(check)}") or {}
+        config = self.fleet[MULTIKUEUE_CONFIGS].view(f"/{self.config_of(check)}") or {}
         return list((config.get("spec") or {}).get("clusters") or ())
 
     def is_dispatched(self, check: str) -> bool:
         return self._controllers.get(check) == MULTIKUEUE
 
-    def scene(self, key: str, leaving: frozenset[str]) -> Scene | None:
-        """None for a workload that is not there, or is no business of ours."""
-        workload = self.hub[WORKLOADS].get(key)
+    def queue_of(self, workload: Json) -> str:
+        """The ClusterQueue that it has its quota from, or would."""
+        reserved = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
+        if reserved or LOCAL_QUEUES not in self.hub:
+            return str(reserved)
+        key = f"{workload['metadata'].get('namespace', '')}/{(workload.get('spec') or {}).get('queueName', '')}"
+        return str(((self.hub[LOCAL_QUEUES].get(key) or {}).get("spec") or {}).get("clusterQueue", ""))
+
+    def check_for(self, workload: Json) -> str:
+        """The check that will hand it to clusters, though it waits for quota here; empty if none will."""
+        queue = self.hub[CLUSTER_QUEUES].get(f"/{self.queue_of(workload)}") or {}
+        strategy = (queue.get("spec") or {}).get("admissionChecksStrategy") or {}
+        named = (str(each["name"]) for each in strategy.get("admissionChecks") or ())
+        return next((name for name in named if self.is_dispatched(name)), "")
+
+    def scene(self, key: str, leaving: frozenset[str], check: str = "") -> Scene | None:
+        """None for a workload that is not there, or is no business of ours. check: the one that matters, if it is known."""
+        workload = self.hub[WORKLOADS].view(key)
         if workload is None:
             return None
-        check = check_of(workload, self._controllers)
+        check = check or check_of(workload, self._controllers)
         if not check:
             return None
         owners = owners_of(workload)
         adapter = self.kinds.get(owners[0][:2]) if owners else None
         namespace = workload["metadata"].get("namespace", "")
         table = self.table(adapter.resource) if adapter is not None else None
-        found = [table.get(f"{namespace}/{name}") for _v, _k, name in owners] if table is not None else []
+        found = [table.view(f"{namespace}/{name}") for _v, _k, name in owners] if table is not None else []
         jobs = [job for job in found if job is not None]
         scene = Scene(workload, check, adapter, jobs, leaving=leaving)
         for name in self.links.names():
@@ -102,13 +117,13 @@ class Knowledge:
         link = self.links.get(cluster)
         if link is None:
             return
-        remote = link.table(WORKLOADS).get(key)
+        remote = link.table(WORKLOADS).view(key)
         if remote is not None:
             scene.remotes[cluster] = remote
         resource = scene.adapter.resource if scene.adapter is not None else None
         if resource is None or not link.has(resource):
             return
-        found = [link.table(resource).get(f"{namespace}/{name}") for name in jobs]
+        found = [link.table(resource).view(f"{namespace}/{name}") for name in jobs]
         ours = [job for job in found if job is not None and _is_of(job, scene.workload)]
         if ours:
             scene.remote_jobs[cluster] = ours

@@ -46,12 +46,15 @@ class Nominator:
         self._promised: dict[str, dict[str, str]] = {}
         """By workload: the queue on each cluster that something was promised from."""
         self._offers: dict[tuple[str, str], tuple[str, Offer] | None] = {}
+        self._holding: dict[tuple[str, str], tuple[str, dict[str, int]]] = {}
+        """By cluster and workload: the queue that gave its copy quota, and what it gave."""
         self._settling: dict[tuple[str, str], deque[tuple[int, str]]] = {}
 
     # --- what clusters tell -----------------------------------------------------------------------------------------
 
     def listen(self, link: Link) -> None:
         cluster = link.name
+        self._holding = {at: held for at, held in self._holding.items() if at[0] != cluster}
         link.table(LOCAL_QUEUES).on_change(lambda key, _before, _after: self._stale(cluster, key))
         link.table(CLUSTER_QUEUES).on_change(lambda key, _before, after: self._on_queue(cluster, key, after))
 
@@ -69,10 +72,14 @@ class Nominator:
 
     def saw(self, cluster: str, key: str, before: Item | None, after: Item | None) -> None:
         """A copy got quota, or gave it back: the cluster's queue says so a little later, and until then the ledger does."""
-        had, has = _held(before), _held(after)
-        item = after or before
+        has, item = _held(after), after or before
+        had = self._holding.get((cluster, key))
         if had == has or item is None:
             return
+        if has is not None:
+            self._holding[cluster, key] = has
+        else:
+            del self._holding[cluster, key]
         revision = _revision(item)
         queue, cells = has or had or ("", {})
         if has is not None:
@@ -195,21 +202,25 @@ class Nominator:
 
     def _offer(self, cluster: str, local_queue: str) -> tuple[str, Offer] | None:
         link = self._known.links.get(cluster)
-        tenant = link.table(LOCAL_QUEUES).get(local_queue) if link is not None else None
+        tenant = link.table(LOCAL_QUEUES).view(local_queue) if link is not None else None
         if link is None or tenant is None:
             return None
         name = (tenant.get("spec") or {}).get("clusterQueue", "")
         queues = link.table(CLUSTER_QUEUES)
-        queue = queues.get(f"/{name}")
+        queue = queues.view(f"/{name}")
         if queue is None:
             return name, Offer((), False, f"its ClusterQueue {name} does not exist")
         if ((tenant.get("spec") or {}).get("stopPolicy") or "None") != "None":
             return name, Offer((), False, f"its LocalQueue {local_queue} is stopped")
-        every = {key: obj for key in queues if (obj := queues.get(key)) is not None}
+        every = {key: obj for key in queues if (obj := queues.view(key)) is not None}
         return name, offers.offer_of(queue, offers.in_cohort(queue, every))
 
-    def requests(self, scene: Scene) -> Requests:
-        return offers.requests_of(scene.workload)
+    def shortcoming(self, key: str, cluster: str, scene: Scene, requests: Requests) -> str:
+        """What keeps a cluster from taking the workload now, for people; empty if nothing does."""
+        local_queue = f"{scene.workload['metadata'].get('namespace', '')}/{scene.workload['spec'].get('queueName', '')}"
+        candidate = self.candidate(cluster, local_queue)
+        promised = self.ledger.promised_to_others(cluster, candidate.queue, key)
+        return nominate.shortcoming(candidate, requests, promised)
 
     # --- who may be asked -------------------------------------------------------------------------------------------
 
@@ -219,7 +230,7 @@ class Nominator:
         text = selector_of(scene)
         pool = self._pool_of(scene.workload)
         for name in configured:
-            cluster = self._known.fleet[CLUSTERS].get(f"/{name}") if CLUSTERS in self._known.fleet else None
+            cluster = self._known.fleet[CLUSTERS].view(f"/{name}") if CLUSTERS in self._known.fleet else None
             why = closed(cluster)
             if pools.pool_of(cluster) != pool:
                 why = f"is in pool {pools.pool_of(cluster)}, and the workload's queue is in pool {pool}"
@@ -228,7 +239,7 @@ class Nominator:
             if not why and text:
                 why = _mismatch(text, name, cluster)
             if not why and scene.adapter is not None and self._lacks(name, scene.adapter.resource):
-                why = f"knows no {scene.adapter.resource.plural} ({scene.adapter.resource.api_version})"
+                why = f"does not offer {scene.adapter.resource.plural} ({scene.adapter.resource.api_version})"
             if why:
                 found[name] = why
         return found
@@ -238,9 +249,9 @@ class Nominator:
         return link is not None and link.connected and link.lacks(resource)
 
     def _pool_of(self, workload: Json) -> str:
-        name = ((workload.get("status") or {}).get("admission") or {}).get("clusterQueue", "")
         queues = self._known.table(CLUSTER_QUEUES)
-        return pools.marked_pool((queues.get(f"/{name}") if queues is not None else None) or {})
+        name = self._known.queue_of(workload)
+        return pools.marked_pool((queues.view(f"/{name}") if queues is not None else None) or {})
 
     def _give_back(self, scene: Scene, scribe: Scribe, why: str) -> None:
         """No cluster can ever admit it: others get its quota here, and it is tried again ever more rarely."""

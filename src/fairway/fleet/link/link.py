@@ -28,6 +28,7 @@ from fairway.fleet.resources import NODES, PODS
 
 log = logging.getLogger("fairway.fleet")
 PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
+_NO_KUEUE = f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
 _EXTRA = (LOCAL_QUEUES, CLUSTER_QUEUES, NODES)
 _NO_ANSWER = (0, 504)
 
@@ -36,6 +37,10 @@ class Guard(Protocol):
     """Keeps the lease on a cluster, so that work there ends when the hub is gone. Reports what keeps it from it, or None."""
 
     async def run(self, report: Callable[[ApiError | None], None]) -> None: ...
+
+    def hurry(self) -> None:
+        """Renew it now, and report."""
+        ...
 
     def safe_at(self, now: Time) -> Time | None:
         """From when on nothing that runs under the lease can still run; None where the cluster knows no leases."""
@@ -88,6 +93,7 @@ class Link:
         self.attempts = 0
         self.next_attempt: Time | None = None
         self._ours = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={origin}")
+        self._custom: set[Resource] = set()
         self._lacking: set[Resource] = set()
         self._waiting: set[str] = set()
         self._troubles: dict[str, ApiError] = {}
@@ -100,12 +106,13 @@ class Link:
         return resource in self.tables
 
     def lacks(self, resource: Resource) -> bool:
-        """Whether the cluster has said that it knows no such kind."""
+        """Whether the cluster has said that it does not offer such a kind."""
         return resource in self._lacking
 
     def add(self, kind: Resource) -> None:
-        """One more kind of job to watch."""
+        """One more kind of job to watch, a custom one: a cluster need not offer it."""
         self._kinds = (*self._kinds, kind)
+        self._custom.add(kind)
         self.tables[kind] = Table(kind)
         self._waiting.add(_source(kind))
         if self.client is not None and self._watching:
@@ -167,10 +174,7 @@ class Link:
 
         def told(trouble: ApiError | None) -> None:
             if matters:
-                self._lacking.discard(resource)
-                if trouble is not None and trouble.code == 404:
-                    self._lacking.add(resource)
-                self._report(_source(resource), trouble)
+                self._told(resource, trouble)
 
         reflector = Reflector(
             client,
@@ -195,20 +199,35 @@ class Link:
 
     # --- state ------------------------------------------------------------------------------------------------------
 
+    def _told(self, resource: Resource, trouble: ApiError | None) -> None:
+        """A cluster that has no such kind has none of our jobs of that kind either, nor has one that lets nobody see a custom kind."""
+        lacking = (404, 403) if resource in self._custom else (404,)
+        self._lacking.discard(resource)
+        if trouble is not None and trouble.code in lacking and resource != WORKLOADS:
+            self._lacking.add(resource)
+            trouble = None
+        self._report(_source(resource), trouble)
+
     def _report(self, source: str, trouble: ApiError | None) -> None:
         """One of the things that must be true is, or is not any more."""
-        if trouble is None or (trouble.code == 404 and source not in (_source(WORKLOADS), "lease")):
-            # A cluster that has no such kind has none of our jobs of that kind either.
+        if trouble is None:
             self._waiting.discard(source)
             self._troubles.pop(source, None)
         else:
             self._troubles[source] = trouble
             self.attempts += 1
+            if source != "lease" and self.guard is not None:
+                # Whoever broke off may have been started anew, and takes nothing before the lease is renewed.
+                self._waiting.add("lease")
         if self._troubles:
-            first = next(iter(self._troubles.values()))
-            self._set(False, Trouble("ClientConnectionFailed", first.message))
+            where, first = next(iter(self._troubles.items()))
+            self._set(
+                False, Trouble("ClientConnectionFailed", _NO_KUEUE if _is_missing(where, first) else first.message)
+            )
         elif not self._waiting:
             self._set(True, None)
+        elif self._waiting == {"lease"} and self.guard is not None and source != "lease":
+            self.guard.hurry()
 
     def _set(self, connected: bool, trouble: Trouble | None) -> None:
         changed = connected != self.connected or trouble != self.trouble
@@ -229,6 +248,10 @@ class Link:
         """While it is out of reach: from when on nothing of ours runs there. window: for clusters that know no leases."""
         guarded = self.guard.safe_at(self._now()) if self.guard is not None else None
         return guarded if guarded is not None else self.lost_since + window
+
+
+def _is_missing(source: str, trouble: ApiError) -> bool:
+    return trouble.code == 404 and source == _source(WORKLOADS)
 
 
 def _source(resource: Resource) -> str:

@@ -50,6 +50,7 @@ class Links:
         self._namespace = namespace
         self._origin = origin
         self._kinds = tuple(kinds)
+        self._custom: list[Resource] = []
         self._clock = clock
         self._uniform = uniform
         self._connect = connect
@@ -74,8 +75,8 @@ class Links:
         return sorted(self._links)
 
     def add(self, kind: Resource) -> None:
-        """One more kind of job to be seen on every cluster."""
-        self._kinds = (*self._kinds, kind)
+        """One more kind of job to be seen on every cluster that offers it."""
+        self._custom.append(kind)
         for link in self._links.values():
             link.add(kind)
 
@@ -165,6 +166,8 @@ class Links:
                 on_state=self._tell,
                 on_silence=self._renew,
             )
+            for kind in self._custom:
+                link.add(kind)
             self._links[name] = link
             for listener in self._new:
                 listener(link)

@@ -19,11 +19,11 @@ class MirrorHook:
         name = admission.target.name or admission.new.metadata.name
         old, there, wanted = admission.old, _cluster(admission.old), _cluster(admission.new)
         if old is not None and there:
-            job = next((each.name for each in old.metadata.owner_references or ()), "")
-            do = f"delete {job}, or " if admission.operation == "DELETE" and job else ""
+            owner = next(iter(old.metadata.owner_references or ()), None)
+            do = f"delete {owner.kind} {owner.name}, or " if admission.operation == "DELETE" and owner else ""
             raise _forbidden(
                 name,
-                f"it runs on cluster {there}, and what is here shows it and no more: {do}do it there "
+                f"it is of cluster {there}, and what is here shows it and no more: {do}do it there "
                 f"(kubectl --context {there} ...)",
             )
         if wanted:

@@ -113,16 +113,20 @@ class PodKeeper:
     def count(self, job: str, cluster: str) -> int:
         return sum(where == cluster for where, _key in self._there.get(job, ()))
 
-    def saved(self, job: str, cluster: str) -> bool:
+    def saved(self, job: Json, cluster: str) -> bool:
         """Whether the output of all its pods there is kept; sees to it if not. Nobody needs that of a job that is gone."""
         link = self._links.get(cluster)
-        if link is None or not self._lives(job):
+        metadata = job["metadata"]
+        if link is None or metadata.get("deletionTimestamp"):
             return True
+        if job["kind"] == "Pod":
+            pod = link.table(PODS).get(f"{metadata['namespace']}/{metadata['name']}")
+            return pod is None or not is_over(pod) or self.saver.saved(link, pod, metadata["uid"], metadata["uid"])
         found = True
-        for where, key in self._there.get(job, ()):
+        for where, key in self._there.get(metadata["uid"], ()):
             pod = link.table(PODS).get(key) if where == cluster else None
             if pod is not None and is_over(pod):
-                found = self.saver.saved(link, pod, job) and found
+                found = self.saver.saved(link, pod, pod["metadata"]["uid"], metadata["uid"]) and found
         return found
 
     def _is_over(self, cluster: str, key: str) -> bool:
@@ -168,8 +172,6 @@ class PodKeeper:
     def _on_pod_here(self, key: str, before: Item | None, after: Item | None) -> None:
         if before is not None and after is None:
             self._touch(key)
-            if not _is_mirror(before):
-                return
             uid = facts(before.value).uid
             if self.saver.kept(uid):
                 asyncio.get_running_loop().create_task(self._archive.drop([uid]), name=f"drop-{uid}")

@@ -7,17 +7,15 @@ is followed, it is asked again once it is back, from where the output broke off.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from fairway.api.errors import ApiError, bad_request
 from fairway.api.logs import LogOptions, stamped, tail
 from fairway.control.adapters import Json
-from fairway.control.times import parse_time
+from fairway.control.times import parse_time, time_of_day
 from fairway.core.model import SECOND
-from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
 from fairway.fleet.pods.mirrored import cluster_of
 from fairway.fleet.pods.saving import CUT, Streams, streams
@@ -25,6 +23,7 @@ from fairway.fleet.resources import PODS
 from fairway.runtime.archive import Archive, ArchiveError
 
 _LOOK_AGAIN_S = 0.5
+_ANSWER_LOOKS = 20
 _PIECE = 1 << 16
 
 
@@ -48,7 +47,9 @@ class PodLogs:
         client = self._client(name, cluster)
         reading = _Reading(self, pod, container, options, cluster)
         try:
-            return reading.follow(await reading.ask(client))
+            return reading.follow(await self._answer(cluster, reading.ask(client)))
+        except TimeoutError:
+            raise self._unreachable(name, cluster) from None
         except ApiError as error:
             link = self._links.get(cluster)
             if link is None or not link.connected or error.code == 0:
@@ -58,6 +59,21 @@ class PodLogs:
                     403, "Forbidden", f"cluster {cluster} does not let the hub read the output: {error.message}"
                 ) from None
             raise
+
+    async def _answer(self, cluster: str, asking: Awaitable[AsyncIterator[bytes]]) -> AsyncIterator[bytes]:
+        """Raises TimeoutError when the cluster is lost before it says anything, or takes too long to."""
+        answer = asyncio.ensure_future(asking)
+        try:
+            for _ in range(_ANSWER_LOOKS):
+                await asyncio.wait({answer}, timeout=_LOOK_AGAIN_S)
+                if answer.done():
+                    return answer.result()
+                link = self._links.get(cluster)
+                if link is None or not link.connected:
+                    break
+            raise TimeoutError
+        finally:
+            answer.cancel()
 
     def _client(self, pod: str, cluster: str) -> Streams:
         link = self._links.get(cluster)
@@ -72,7 +88,8 @@ class PodLogs:
             why = f"cluster {cluster}, which is no longer part of the fleet"
         else:
             trouble = f" ({link.trouble.message})" if link.trouble is not None else ""
-            why = f"cluster {cluster}, which cannot be reached since {since(link)}{trouble}"
+            lost = f"cannot be reached since {time_of_day(link.lost_since)}{trouble}"
+            why = f"cluster {cluster}, which {lost if not link.connected else 'does not answer'}"
         return ApiError(503, "ServiceUnavailable", f"the output of pod {pod} is on {why}; try again when it is back")
 
     def again(self, cluster: str) -> Streams | None:
@@ -173,8 +190,3 @@ def _ended(pod: Mapping[str, Any], container: str) -> float:
         if one["name"] == container and terminated and terminated.get("finishedAt"):
             return parse_time(terminated["finishedAt"]) / SECOND
     return 0.0
-
-
-def since(link: Link) -> str:
-    """When a link was lost, as people say it: the time of day."""
-    return datetime.fromtimestamp(link.lost_since / SECOND, UTC).strftime("%H:%M:%S UTC")

@@ -55,11 +55,11 @@ class Saver:
         """Whether anything is kept of a pod."""
         return bool(self._archive.names(uid))
 
-    def saved(self, link: Link, pod: Json, job: str) -> bool:
-        uid = pod["metadata"]["uid"]
+    def saved(self, link: Link, pod: Json, uid: str, job: str) -> bool:
+        """uid: under which it is kept, that of the pod as the hub has it. job: the uid of the hub's job."""
         missing = [name for name in containers(pod) if name not in self._archive.names(uid)]
         if missing and uid not in self._tasks and link.connected:
-            work = self._save(link, pod, missing, job)
+            work = self._save(link, pod, uid, missing, job)
             self._tasks[uid] = asyncio.get_running_loop().create_task(work, name=f"save-{uid}")
         return not missing
 
@@ -68,8 +68,7 @@ class Saver:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _save(self, link: Link, pod: Json, names: list[str], job: str) -> None:
-        uid = pod["metadata"]["uid"]
+    async def _save(self, link: Link, pod: Json, uid: str, names: list[str], job: str) -> None:
         try:
             async with self._slots.setdefault(link.name, asyncio.Semaphore(_AT_ONCE)):
                 for name in names:

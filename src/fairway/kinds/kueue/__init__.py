@@ -173,6 +173,7 @@ WORKLOAD = Kind(
             condition("Admitted", "Admitted"),
             condition("Finished", "Finished"),
             AGE,
+            field("Cluster", "status.clusterName", wide=True),
         ),
         to_storage=workload_v1.to_storage,
         from_storage=workload_v1.from_storage,

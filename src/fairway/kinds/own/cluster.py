@@ -123,6 +123,15 @@ class ClusterStatus(Type):
     data_plane: Opt[Annotated[DataPlane, F("the data plane that the cluster says it has; absent: its pool's")]] = UNSET
     drift: Opt[Annotated[list[str], F("where that differs from the pool's", list_type="atomic")]] = UNSET
     fenced: Opt[Annotated[bool, F("whether the cluster ends leased work by itself when it cannot be reached")]] = UNSET
+    hold_seconds: Opt[
+        Annotated[
+            int,
+            F(
+                "how long after its last renewal the hub starts work of the cluster elsewhere; longer than the spec says while a longer "
+                "lease of before is not over"
+            ),
+        ]
+    ] = UNSET
     version: Opt[Annotated[str, F("version that its API says it has")]] = UNSET
     conditions: Opt[Conditions] = UNSET
 
