@@ -22,7 +22,7 @@ from fairway.control.configuration import Configuration, MultiKueue
 from fairway.control.fencing.fencing import Fencing
 from fairway.control.in_use import InUse
 from fairway.control.jobs.controller import Jobs
-from fairway.control.jobs.hook import SuspendedHook
+from fairway.control.jobs.hook import FirstStatus
 from fairway.control.jobsets.controller import JobSets
 from fairway.control.pods.cluster import Cluster
 from fairway.control.pods.machine import Declared
@@ -190,7 +190,7 @@ class Node:
             lambda name: LocalClient(space, name), folder, declared, place, self._clock, self._ids, fencing
         )
         await cluster.open()
-        space.objects.hooks.append(SuspendedHook(space.objects))
+        space.objects.hooks.append(FirstStatus(self._clock))
         jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
         sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
         for keeper in (fencing, sets, jobs, cluster):

@@ -5,12 +5,12 @@ The manager's part is played by kubectl, request by request as Kueue 0.19 was se
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.acceptance.support import Kubectl, Node, eventually, find_kubectl
 
@@ -112,9 +112,8 @@ def test_what_a_manager_evicts_ends_and_a_finalizer_that_it_takes_off_lets_the_c
         "message": "Evicted on manager: preempted",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
-    known = manager.json("get", "workload", "job-b-1")
-    known["status"]["conditions"].append(said)
-    manager("replace", "--subresource=status", "-f", "-", stdin=yaml.safe_dump(known))
+    change = json.dumps([{"op": "add", "path": "/status/conditions/-", "value": said}])
+    manager("patch", "workload", "job-b-1", "--subresource=status", "--type=json", "-p", change)
     eventually(lambda: condition(manager, "job-b-1", "Evicted") == "True", "it is evicted")
     eventually(lambda: manager.path(".spec.suspend", "get", "job", "b") == "true", "the job is suspended")
     finalizers = '{"metadata":{"finalizers":null}}'

@@ -14,7 +14,7 @@ from tests.chaos.conftest import HASTY
 from tests.chaos.stage import Stage
 from tests.chaos.storm import Storm
 
-SECONDS = float(os.environ.get("FAIRWAY_STORM_SECONDS", "20"))
+SECONDS = float(os.environ.get("FAIRWAY_STORM_SECONDS", "15"))
 SEED = int(os.environ.get("FAIRWAY_STORM_SEED", "1"))
 
 

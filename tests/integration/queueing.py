@@ -103,6 +103,8 @@ class Cluster:
         """What must always hold."""
         assert self.queueing is not None
         workloads = await self.all(WORKLOADS)
+        for item, seen in (view for table in self.queueing.mirror for view in table.views()):
+            assert seen == item.json(), "whoever looks at what others look at too must not change it"
         live = self.queueing.observer.state
         invariants.quota_held(await self.all(CLUSTER_QUEUES), await self.all(COHORTS), workloads, live)
         invariants.admitted_once(workloads, live)

@@ -116,12 +116,6 @@ def test_a_manual_selector_is_left_alone() -> None:
     assert "labels" not in got["template"]["metadata"]
 
 
-def test_a_status_sent_with_a_new_job_is_dropped() -> None:
-    body = job()
-    body["status"] = {"succeeded": 7}
-    assert to_json(created(body))["status"] == {}
-
-
 def test_an_update_keeps_status_and_generates_no_selector() -> None:
     old = created(job())
     new = convert({**job(), "status": {"active": 1}}, Job)

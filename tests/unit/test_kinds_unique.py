@@ -1,5 +1,7 @@
 """Lists that are maps or sets refuse repeated items, wherever they are in an object."""
 
+from copy import copy
+
 from fairway.kinds.errors import NO_VALUE, FieldError, invalid
 from fairway.kinds.types import UNSET, Annotated, F, Opt, Type
 from fairway.kinds.unique import repeated
@@ -28,7 +30,7 @@ def test_a_second_item_with_the_same_keys_is_a_duplicate() -> None:
 
 def test_a_missing_key_counts_as_a_key_of_its_own() -> None:
     tree = Tree(leaves=[Leaf(name="a"), Leaf(name="a", port=0), Leaf(name="a")])
-    assert fields(repeated(tree, "spec")) == ['spec.leaves[2]: Duplicate value: {"name":"a"}']
+    assert fields(repeated(tree)) == ['leaves[2]: Duplicate value: {"name":"a"}']
 
 
 def test_sets_are_checked_below_lists_and_maps_but_plain_lists_may_repeat() -> None:
@@ -54,3 +56,11 @@ def test_an_error_about_a_whole_object_shows_no_value() -> None:
         == "spec: Invalid value: a and b exclude each other"
     )
     assert str(invalid("spec", None, "a is needed")) == "spec: Invalid value: null: a is needed"
+
+
+def test_what_is_the_very_same_as_before_is_not_looked_at_again() -> None:
+    leaves = [Leaf(name="a"), Leaf(name="a")]
+    tree = Tree(leaves=leaves)
+    assert repeated(tree)
+    assert repeated(copy(tree), tree) == []
+    assert repeated(Tree(leaves=list(leaves)), tree)

@@ -160,10 +160,12 @@ class LocalClient:
     def _update(self, resource: Resource, body: codec.Body, subresource: str, options: Options) -> Write:
         name, namespace = codec.identity(body)
         require_name(name)
+        target = self._target(resource, namespace, name, subresource)
         if subresource == "status" and isinstance(body, dict):
-            # Nothing else of it is looked at, so nothing else needs to be read.
-            body = {key: body[key] for key in _WITH_STATUS if key in body}
-        return self._space.objects.update(self._target(resource, namespace, name, subresource), body, options)
+            # Nothing else of it is looked at, so nothing else needs to be read but what a whole object must have.
+            required = target.version.node.required
+            body = {key: value for key, value in body.items() if key in _WITH_STATUS or key in required}
+        return self._space.objects.update(target, body, options)
 
     def _target(self, resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> Target:
         route = self._space.registry.route(resource.group, resource.version, resource.plural)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -109,10 +109,14 @@ class _Outputs(msgspec.Struct):
 
 
 class RemoteClient:
-    """token: asked for before every request, so that a renewed one is used at once."""
+    """token: asked for before every request, so that a renewed one is used at once. pauses: after these seconds what only reads is tried
+    again, one after the other, if nobody answers: a node that was killed is back in a moment, and people need not know."""
 
-    def __init__(self, transport: Transport, token: Callable[[], str], manager: str = "fairway") -> None:
+    def __init__(
+        self, transport: Transport, token: Callable[[], str], manager: str = "fairway", pauses: Sequence[float] = ()
+    ) -> None:
         self._transport = transport
+        self._pauses = tuple(pauses)
         self._token = token
         self._manager = manager
         self._offers_bulk = True
@@ -315,13 +319,39 @@ class RemoteClient:
         body: bytes | None = None,
         media: str = "application/json",
     ) -> bytes:
-        reply = await self._send(method, path, parameters, body, media)
-        data = await _read(reply)
-        if reply.status >= 400:
-            raise _refusal(reply, data)
-        return data
+        async def call() -> bytes:
+            reply = await self._send_once(method, path, parameters, body, media)
+            data = await _read(reply)
+            if reply.status >= 400:
+                raise _refusal(reply, data)
+            return data
+
+        return await self._patiently(method, call)
 
     async def _send(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        stream: bool = False,
+        patience: float | None = None,
+    ) -> Reply:
+        return await self._patiently(
+            method, lambda: self._send_once(method, path, parameters, stream=stream, patience=patience)
+        )
+
+    async def _patiently(self, method: str, call: Callable[[], Awaitable[T]]) -> T:
+        for pause in self._pauses if method == "GET" else ():
+            try:
+                return await call()
+            except ApiError as error:
+                if error.code:  # somebody answered
+                    raise
+            await asyncio.sleep(pause)
+        return await call()
+
+    async def _send_once(
         self,
         method: str,
         path: str,

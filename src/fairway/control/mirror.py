@@ -82,6 +82,10 @@ class Table:
             seen = self._views[key] = (known[0], known[0].json())
         return seen[1]
 
+    def views(self) -> Iterable[tuple[Item, Json]]:
+        """What is shared at the moment, and what it was decoded from."""
+        return list(self._views.values())
+
     def item(self, key: str) -> Item | None:
         known = self._items.get(key)
         return known[0] if known is not None else None
@@ -204,6 +208,9 @@ class Mirror:
 
     def __contains__(self, resource: object) -> bool:
         return resource in self._tables
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._tables.values())
 
     async def start(self, order: Sequence[Resource] = ()) -> None:
         """Returns once everything is known. Resources in the order are known one after the other, the rest after them."""

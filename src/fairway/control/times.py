@@ -34,7 +34,12 @@ def parse_time(text: str | None) -> Time:
 
 def render_time(time: Time) -> str:
     """Whole seconds, as the API keeps them."""
-    return (_EPOCH + timedelta(seconds=time // SECOND)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _render_second(time // SECOND)
+
+
+@lru_cache(maxsize=1024)
+def _render_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_duration(text: str) -> Time:

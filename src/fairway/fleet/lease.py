@@ -130,6 +130,7 @@ class LeaseKeeper:
         self._clock = clock
         self._sleep = sleep
         self._last: Json | None = None
+        self._hurried = asyncio.Event()
 
     @property
     def fenced(self) -> bool | None:
@@ -158,11 +159,24 @@ class LeaseKeeper:
             trouble, refused = await self._attempt(terms)
             report(trouble)
             if trouble is not None:
-                await self._sleep(min(RETRY_S, terms.lease_s / ATTEMPTS))
+                await self._nap(min(RETRY_S, terms.lease_s / ATTEMPTS))
             elif refused:
-                await self._sleep(ASK_AGAIN_S)
+                await self._nap(ASK_AGAIN_S)
             else:
-                await self._sleep(max(0.0, terms.lease_s / RENEWALS - (self._clock.monotonic - begun)))
+                await self._nap(max(0.0, terms.lease_s / RENEWALS - (self._clock.monotonic - begun)))
+
+    def hurry(self) -> None:
+        """The cluster may have been started anew: it wants the lease renewed before it takes anything."""
+        self._hurried.set()
+
+    async def _nap(self, seconds: float) -> None:
+        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._hurried.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        self._hurried.clear()
 
     async def _attempt(self, terms: Terms) -> tuple[ApiError | None, bool]:
         """What went wrong; or whether the cluster will not have a Lease of ours, which is its right."""

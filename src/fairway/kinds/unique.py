@@ -19,20 +19,23 @@ from fairway.kinds.schema import Node, StructType
 Visit = Callable[[Any, str], Iterator[FieldError]]
 
 
-def repeated(value: msgspec.Struct, path: str = "") -> list[FieldError]:
-    """One error per item whose key (`F(keys=…)`) or value (`list_type="set"`) an earlier item has."""
-    visit = _of_struct(type(value))
-    return list(visit(value, path)) if visit is not None else []
+def repeated(value: msgspec.Struct, before: msgspec.Struct | None = None) -> list[FieldError]:
+    """One error per item whose key (`F(keys=…)`) or value (`list_type="set"`) an earlier item has.
+
+    before: what it was; members that are the very same as then were looked at then.
+    """
+    return [
+        error
+        for name, json_name, visit in _members(type(value))
+        if (member := getattr(value, name)) is not UNSET and member is not None
+        if before is None or member is not getattr(before, name, UNSET)
+        for error in visit(member, json_name)
+    ]
 
 
 @cache
 def _of_struct(struct: StructType) -> Visit | None:
-    node = schema.of(struct)
-    members: list[tuple[str, str, Visit]] = []
-    for field in msgspec.structs.fields(struct):
-        visit = _of_node(node.fields[field.encode_name])
-        if visit is not None:
-            members.append((field.name, field.encode_name, visit))
+    members = _members(struct)
     if not members:
         return None
 
@@ -43,6 +46,17 @@ def _of_struct(struct: StructType) -> Visit | None:
                 yield from visit(member, f"{path}.{json_name}" if path else json_name)
 
     return run
+
+
+@cache
+def _members(struct: StructType) -> list[tuple[str, str, Visit]]:
+    node = schema.of(struct)
+    members: list[tuple[str, str, Visit]] = []
+    for field in msgspec.structs.fields(struct):
+        visit = _of_node(node.fields[field.encode_name])
+        if visit is not None:
+            members.append((field.name, field.encode_name, visit))
+    return members
 
 
 def _of_node(node: Node) -> Visit | None:

@@ -66,9 +66,14 @@ def test_a_workload_is_not_finished_here_before_its_job_there_is_known_to_be() -
 
 def test_what_is_left_of_an_attempt_before_goes_before_the_next_is_asked_for() -> None:
     admitted = Remote(admitted_at=1, has_job=True)
-    local = Local(CheckState.PENDING, reserved=True)
+    local = Local(CheckState.PENDING, reserved=True, again=True)
     left = Case(local, {"c": admitted}, {"c": Link(True, may_run=True), "d": Link(True)})
     assert decide(left, 0).actions == [DeleteRemote("c")]
     lost = Case(local, {}, {"c": Link(False, safe_at=5, may_run=True), "d": Link(True)})
     assert decide(lost, 0).actions == []
     assert decide(lost, 5).actions == [Nominate()]
+
+
+def test_a_copy_that_is_being_removed_and_has_no_job_any_more_ends_nothing() -> None:
+    end = End("Succeeded", "", 1)
+    assert not [each for each in actions(WAITING, Remote(finished=end, leaving=True)) if isinstance(each, Finish)]

@@ -31,7 +31,7 @@ class _View(Mapping[str, Json]):
         self._table = table
 
     def __getitem__(self, key: str) -> Json:
-        found = self._table.get(key)
+        found = self._table.view(key)
         if found is None:
             raise KeyError(key)
         return found

@@ -243,7 +243,7 @@ class Observer:
             self._ready(key, True)
             self._wait(sketch.workload(*known), untold=not sketch.is_told(_OVER))
             return
-        obj = item.json()
+        obj = self._workloads.view(key) or {}
         if is_true(obj, "Finished"):
             self.state.remove(key, self._now())
             self._ready(key, True)

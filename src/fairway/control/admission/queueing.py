@@ -226,7 +226,7 @@ class Queueing:
     def _look(self, now: Time) -> list[Write]:
         writes: list[Write] = []
         for key in self.observer.looks.take(_LOOKS_MAX, FOUND_MAX):
-            obj = self.mirror[WORKLOADS].get(key)
+            obj = self.mirror[WORKLOADS].view(key)
             if obj is None:
                 continue
             try:

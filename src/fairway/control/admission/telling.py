@@ -70,7 +70,7 @@ class Telling:
         return None
 
     def _tell(self, waiting: Workload, reason: str, message: str, now: Time) -> list[Write]:
-        obj = self._workloads.get(waiting.key)
+        obj = self._workloads.view(waiting.key)
         if obj is None or not is_untold(obj) or waiting.backoff is not None:
             return []
         changed = with_own_status(obj)

@@ -293,19 +293,9 @@ def _finish(facts: Facts, status: JobStatus, verdict: Verdict, at: Time) -> list
     return notes
 
 
-_SUSPENDED = ("Suspended", "True", "JobSuspended", "Job suspended")
-
-
-def suspended_condition(at: Time) -> JobCondition:
-    kind, value, reason, message = _SUSPENDED
-    return JobCondition(
-        type=kind, status=value, last_probe_time=at, last_transition_time=at, reason=reason, message=message
-    )
-
-
 def _suspension(facts: Facts, status: JobStatus, at: Time) -> list[Note]:
     if facts.suspended:
-        if _condition(status, *_SUSPENDED, at):
+        if _condition(status, "Suspended", "True", "JobSuspended", "Job suspended", at):
             status.start_time = UNSET
             return [Note("Normal", "Suspended", "Job suspended")]
     elif _condition(status, "Suspended", "False", "JobResumed", "Job resumed", at):

@@ -1,22 +1,26 @@
-"""A Job that is created suspended says so from the start: the controller would write nothing else, and each waiting Job would cost one more write."""
+"""A Job that is created suspended says so from the start: what the controller would find first is decided before the Job is stored.
+
+There is nothing else to do about such a Job until somebody lets it go, and each that waits would cost one more write.
+"""
 
 from __future__ import annotations
 
-from fairway.api.objects import Objects
 from fairway.api.request import Admission
-from fairway.control.jobs.decide import ours, suspended_condition
+from fairway.control.jobs.decide import decide
 from fairway.kinds.k8s.batch.types import Job
+from fairway.runtime.clock import Clock
 
 
-class SuspendedHook:
+class FirstStatus:
     """An admission hook of a space, after those that may suspend a Job."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
 
     def __call__(self, admission: Admission) -> None:
         job = admission.new
-        if admission.operation != "CREATE" or not isinstance(job, Job):
+        if admission.operation != "CREATE" or not isinstance(job, Job) or job.spec.suspend is not True:
             return
-        if job.spec.suspend is True and ours(job):
-            job.status.conditions = [suspended_condition(self._objects.now())]
+        status = decide(job, (), self._clock.now).status
+        if status is not None:
+            job.status = status

@@ -229,12 +229,12 @@ class Jobs:
         return self._mirror[self._adapters[index].resource]
 
     def _namespace_labels(self, name: str) -> Mapping[str, str] | None:
-        namespace = self._mirror[NAMESPACES].get(f"/{name}")
+        namespace = self._mirror[NAMESPACES].view(f"/{name}")
         return None if namespace is None else (namespace["metadata"].get("labels") or {})
 
     def _look(self, key: JobKey) -> Look | None:
         table = self._table(key.adapter)
-        objects = [obj for obj in (table.get(name) for name in self._members.get(key, ())) if obj is not None]
+        objects = [obj for obj in (table.view(name) for name in self._members.get(key, ())) if obj is not None]
         if not objects:
             return None
         objects.sort(key=lambda obj: (obj["metadata"].get("creationTimestamp", ""), obj["metadata"]["name"]))
@@ -246,6 +246,6 @@ class Jobs:
         for named in (adapter.prebuilt_workload(objects), adapter.group(objects[0])):
             if named:
                 keys[f"{key.namespace}/{named}"] = None
-        found = [workload for workload in (self._workloads.get(name) for name in keys) if workload is not None]
+        found = [workload for workload in (self._workloads.view(name) for name in keys) if workload is not None]
         found.sort(key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
         return found

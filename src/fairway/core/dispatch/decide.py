@@ -65,7 +65,12 @@ def _look_for_the_lost(case: Case, decision: Decision, now: Time) -> None:
 
 
 def _ended(case: Case, decision: Decision) -> bool:
-    ends = [(remote.finished.at, name) for name, remote in case.remotes.items() if remote.finished is not None]
+    ends = [
+        (remote.finished.at, name)
+        for name, remote in case.remotes.items()
+        # One whose job was already taken off there cannot tell any more how the job ended.
+        if remote.finished is not None and (remote.has_job or not remote.leaving)
+    ]
     if not ends:
         return False
     name = case.local.cluster if case.local.cluster in {each for _at, each in ends} else min(ends)[1]
@@ -143,15 +148,18 @@ def _is_dead(case: Case, remote: Remote) -> bool:
 
 
 def _admitting(local: Local, remotes: dict[str, Remote]) -> str:
-    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent before, and
-    arrived or came back late, is to go. Where nobody is asked yet, that is a copy with a job: the job is created after the cluster is bound."""
+    """Where it is admitted. While a cluster is sought only those that are asked come into question: a copy that was sent for an attempt
+    before, and arrived or came back late, is to go."""
     if local.cluster:
         remote = remotes.get(local.cluster)
         return local.cluster if remote is not None and remote.admitted_at is not None else ""
-    found = [(remote.admitted_at, name) for name, remote in remotes.items() if remote.admitted_at is not None]
-    if local.check is CheckState.PENDING and not local.evicted:
-        asked = local.nominated or [name for name, remote in remotes.items() if not remote.has_job]
-        found = [each for each in found if each[1] in asked]
+    found = [
+        (remote.admitted_at, name)
+        for name, remote in remotes.items()
+        if remote.admitted_at is not None and not remote.leaving
+    ]
+    if local.check is CheckState.PENDING and not local.evicted and (local.nominated or local.again):
+        found = [each for each in found if each[1] in local.nominated]
     return min(found, default=(0, ""))[1]
 
 

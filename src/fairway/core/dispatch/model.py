@@ -35,6 +35,8 @@ class Local:
     cluster: str = ""
     """Where it was admitted. Final until it is evicted."""
     nominated: tuple[str, ...] = ()
+    again: bool = False
+    """Whether it had attempts before, so that something of it may still be somewhere."""
     job_active: bool = False
     """Whether the job here still says that pods of it run."""
     refusal: str = ""

@@ -381,8 +381,7 @@ class Dispatcher:
     def _look(self, key: str, now: Time) -> Outcome:
         if key in self.known.hub[WORKLOADS] and any(box.busy(key) for box in self._boxes.values()):
             return Outcome()  # the answer makes us look again
-        leaving = frozenset(self._leaving.get(key, ()))
-        scene = self.known.scene(key, leaving)
+        scene = self.known.scene(key, self._on_the_way_out(key))
         self._places.see(key, scene)
         if scene is None:
             self.nominator.forget(key)
@@ -413,6 +412,16 @@ class Dispatcher:
         outcome = scribe.outcome()
         outcome.ops = self._allowed(key, outcome.ops, scene.jobs, now)
         return outcome
+
+    def _on_the_way_out(self, key: str) -> frozenset[str]:
+        """Clusters on which the very copy that is known there was asked to go: not one that came after it."""
+        found = set()
+        for cluster, uid in self._leaving.get(key, {}).items():
+            link = self._links.get(cluster)
+            item = link.table(WORKLOADS).item(key) if link is not None else None
+            if item is not None and (item.uid or item.meta.uid) == uid:
+                found.add(cluster)
+        return frozenset(found)
 
     def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], now: Time) -> list[Op]:
         """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
@@ -498,7 +507,7 @@ class Dispatcher:
                     outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
             if remote is None:
                 continue
-            scene = Scene(remote, "", None, (), {cluster: remote}, {}, frozenset(self._leaving.get(key, ())))
+            scene = Scene(remote, "", None, (), {cluster: remote}, {}, self._on_the_way_out(key))
             if jobs and remote["metadata"].get("deletionTimestamp"):
                 continue
             scribe = Scribe(scene, self._origin, now)

@@ -143,6 +143,7 @@ def local_of(scene: Scene, now: Time) -> Local:
         other_checks_ready=all(each.get("state") == "Ready" for each in checks if each["name"] != scene.check),
         cluster=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
+        again=had_attempts(workload),
         job_active=_runs(scene, now),
         refusal=refusal_of(workload, scene.adapter, scene.jobs),
     )

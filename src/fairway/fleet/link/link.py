@@ -38,6 +38,10 @@ class Guard(Protocol):
 
     async def run(self, report: Callable[[ApiError | None], None]) -> None: ...
 
+    def hurry(self) -> None:
+        """Renew it now, and report."""
+        ...
+
     def safe_at(self, now: Time) -> Time | None:
         """From when on nothing that runs under the lease can still run; None where the cluster knows no leases."""
         ...
@@ -212,6 +216,9 @@ class Link:
         else:
             self._troubles[source] = trouble
             self.attempts += 1
+            if source != "lease" and self.guard is not None:
+                # Whoever broke off may have been started anew, and takes nothing before the lease is renewed.
+                self._waiting.add("lease")
         if self._troubles:
             where, first = next(iter(self._troubles.items()))
             self._set(
@@ -219,6 +226,8 @@ class Link:
             )
         elif not self._waiting:
             self._set(True, None)
+        elif self._waiting == {"lease"} and self.guard is not None and source != "lease":
+            self.guard.hurry()
 
     def _set(self, connected: bool, trouble: Trouble | None) -> None:
         changed = connected != self.connected or trouble != self.trouble

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairway.kinds.k8s.batch.types import CronJob, Job, JobSpec, JobStatus
+from fairway.kinds.k8s.batch.types import CronJob, Job, JobSpec
 from fairway.kinds.k8s.core.pod_defaults import default_pod_spec
 from fairway.kinds.k8s.meta import LabelSelector
 from fairway.kinds.k8s.opt import flag, items, pairs, text
@@ -50,7 +50,6 @@ def prepare_job(new: Job, old: Job | None) -> None:
     """A new Job selects its pods by its own uid, unless its writer chose to select them by hand."""
     if old is not None:
         return
-    new.status = JobStatus()
     if not flag(new.spec.manual_selector):
         generate_selector(new)
     _inherit_labels(new)

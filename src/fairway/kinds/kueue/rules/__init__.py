@@ -35,6 +35,6 @@ def validator(
     """Both layers as the one function that a Kind wants."""
 
     def validate(new: Any, old: Any | None) -> list[FieldError]:
-        return repeated(new) + schema(new, old) or admission(new, old, gates)
+        return repeated(new, old) + schema(new, old) or admission(new, old, gates)
 
     return validate

@@ -35,7 +35,8 @@ def schema(new: Workload, old: Workload | None) -> list[FieldError]:
     if spec.priority_class_ref is not UNSET and spec.priority is UNSET:
         errors.append(invalid("spec", NO_VALUE, "priority should not be nil when priorityClassRef is set"))
     errors += _class_ref(spec.priority_class_ref)
-    errors += pod_sets.schema(items(spec.pod_sets), "spec.podSets")
+    if old is None or new.spec is not old.spec:  # what the write of a status leaves alone was looked at before
+        errors += pod_sets.schema(items(spec.pod_sets), "spec.podSets")
     before = None if old is None else part(old.status, WorkloadStatus)
     return errors + workload_status.schema(part(new.status, WorkloadStatus), before)
 
@@ -88,14 +89,15 @@ def _class_kept(after: Opt[PriorityClassRef], before: Opt[PriorityClassRef]) -> 
 def admission(new: Workload, old: Workload | None, gates: Gates) -> list[FieldError]:
     reserved = has_condition(new, QUOTA_RESERVED)
     was_reserved = old is not None and has_condition(old, QUOTA_RESERVED)
-    errors = pod_sets.admission(new, gates, "spec.podSets")
+    same = old is not None and new.spec is old.spec
+    errors = [] if same else pod_sets.admission(new, gates, "spec.podSets")
     if reserved:
         errors += workload_status.admission_is_there(new, old if was_reserved else None)
     errors += workload_status.admission(new, old, gates)
     errors += admission_gates.well_formed(new, gates)
     if old is None:
         return errors
-    if was_reserved:
+    if was_reserved and not same:
         errors += pod_sets.unchanged(new, old, gates, "spec.podSets")
     if reserved and was_reserved:
         errors += workload_status.reclaimable_pods_only_grow(new, old, gates)
