@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -26,10 +27,12 @@ from fairway.api.client import (
 )
 from fairway.api.errors import ApiError
 from fairway.api.local import plain, require_name
+from fairway.api.logs import Written
 from fairway.kinds.types import encode
 from fairway.runtime.transport import Reply, Transport, TransportError
 
 BULK_PATH = "/apis/fairway.dev/v1/bulk"
+OUTPUTS_PATH = "/apis/fairway.dev/v1/outputs"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
@@ -38,6 +41,9 @@ _LATE_S = 30.0
 _AT_ONCE = 8
 """Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
+
+
+Outputs = list[bytes | ApiError]
 
 
 class _ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "resume": "continue"}):
@@ -92,6 +98,16 @@ class _BulkResults(msgspec.Struct):
     items: list[_BulkResult]
 
 
+class _Output(msgspec.Struct):
+    code: int
+    text: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Outputs(msgspec.Struct):
+    items: list[_Output]
+
+
 class RemoteClient:
     """token: asked for before every request, so that a renewed one is used at once. pauses: after these seconds what only reads is tried
     again, one after the other, if nobody answers: a node that was killed is back in a moment, and people need not know."""
@@ -104,6 +120,7 @@ class RemoteClient:
         self._token = token
         self._manager = manager
         self._offers_bulk = True
+        self._offers_outputs = True
 
     async def close(self) -> None:
         await self._transport.close()
@@ -250,6 +267,27 @@ class RemoteClient:
         if revision != known.revision:
             why = "it has changed since this was decided; decide again"
             raise ApiError(409, "Conflict", f'{known.resource.plural} "{name}": {why}', details={})
+
+    async def outputs(self, items: Sequence[Written], *, tail_lines: int, limit_bytes: int) -> Outputs | None:
+        """The ends of what many containers wrote; None where the server does not offer that."""
+        if not self._offers_outputs:
+            return None
+        asked = {
+            "items": [item._asdict() for item in items],
+            "tailLines": tail_lines,
+            "limitBytes": limit_bytes,
+        }
+        try:
+            answer = await self._call("POST", OUTPUTS_PATH, {}, encode(asked))
+        except ApiError as error:
+            if error.code not in (403, 404, 405):
+                raise
+            self._offers_outputs = False
+            return None
+        return [
+            b64decode(each.text) if each.code < 400 else error_from(each.code, bytes(each.object))
+            for each in _decoded(answer, _Outputs).items
+        ]
 
     async def document(self, path: str) -> dict[str, Any]:
         """Any other document of the server's: discovery, version."""
