@@ -9,7 +9,7 @@ import pytest
 from fairway.fleet.lease import Terms
 from tests.chaos.stage import Stage
 
-PATIENT = Terms(lease_s=30, grace_s=1, margin_s=1.0)
+PATIENT = Terms(lease_s=120, grace_s=1, margin_s=1.0)
 """Nothing is lost for as long as a test takes, however busy the machine."""
 HASTY = Terms(lease_s=3, grace_s=1, margin_s=1.0)
 """What is out of reach is given up soon; on a busy machine, even what is not."""

@@ -173,11 +173,11 @@ class Stage:
                 return obj
         return {}
 
-    async def until(self, holds: Callable[[], Awaitable[Any]], what: str) -> None:
+    async def until(self, holds: Callable[[], Awaitable[Any]], what: str, patience_s: float = PATIENCE_S) -> None:
         """While nodes come and go: one that does not answer says no."""
         trouble = ""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(patience_s):
                 while True:
                     try:
                         async with asyncio.timeout(5):
@@ -199,12 +199,12 @@ class Stage:
                     async with asyncio.timeout(5):
                         found = [item.json() for item in (await node.client.list(resource)).items]
                         left = [each for each in found if not (is_true(each, "Complete") or is_true(each, "Finished"))]
-                        lines += [f"{node.name} {resource.plural} {json.dumps(each)}" for each in left[:3]]
+                        lines += [f"{node.name} {resource.plural} {_brief(each)}" for each in left[:3]]
         return "\n".join(lines)
 
     # --- points of a job's life -------------------------------------------------------------------------------------
 
-    async def hold(self, matches: Callable[[Passing], bool]) -> tuple[asyncio.Future[Held], Callable[[], None]]:
+    def hold(self, matches: Callable[[Passing], bool]) -> tuple[asyncio.Future[Held], Callable[[], None]]:
         """The first message that matches waits, wherever it passes. Returns it, once it is there, and what calls that off."""
         found: asyncio.Future[Held] = self._loop.create_future()
 
@@ -236,10 +236,10 @@ class Stage:
                 return False
         return not any([await _usage(node) for node in (self.hub, *self.clusters.values())])
 
-    async def check(self, *jobs: str) -> None:
-        """Each job completed once, one payload at a time, and nothing is left of it."""
+    async def check(self, *jobs: str, patience_s: float = PATIENCE_S) -> None:
+        """Each job completed once, one payload at a time, and nothing is left of it. patience_s: for each of them."""
         for name in jobs:
-            await self.until(lambda name=name: self.is_complete(name), f"{name} is complete")
+            await self.until(lambda name=name: self.is_complete(name), f"{name} is complete", patience_s)
         await self.until(self.is_clean, "everything is cleaned up")
         for name in jobs:
             await self._check_one(name)
@@ -262,6 +262,13 @@ class Stage:
         assert words["start"] <= 1 + lost, (
             f"{name} started {words['start']} times, though only {lost} were lost: {told}"
         )
+
+
+def _brief(obj: Json) -> str:
+    shown = {
+        key: obj["metadata"][key] for key in ("name", "annotations", "deletionTimestamp") if key in obj["metadata"]
+    }
+    return json.dumps({**shown, "active": obj["spec"].get("active"), "status": obj.get("status")})
 
 
 def lost_attempts(workload: Json) -> int:

@@ -152,7 +152,7 @@ class Fleeting:
                 busy = not all(
                     each.idle.is_set() for each in (self.fleet.dispatcher, self.fleet.clusters, self.fleet.pods)
                 )
-                still = now == before and idle and not busy
+                still = now == before and idle and not busy and not self.fleet.pods.saver.busy
                 quiet = quiet + 1 if still else 0
                 before = now
         for each in everyone:

@@ -12,6 +12,7 @@ from tests.integration.queueing import job as make_job
 
 from fairway.api.errors import ApiError
 from fairway.api.request import Admission
+from fairway.control.resources import PRIORITY_CLASSES
 from fairway.core.dispatch.nominate import SCORED
 from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS, EPOCH
 
@@ -368,3 +369,27 @@ def test_a_job_that_was_sent_and_never_arrived_may_yet_arrive_until_its_copy_is_
         assert await made.workload("a", "two") is not None
 
     run(test, {"one": "2", "two": "1"})
+
+
+def test_a_running_job_may_change_its_priority_class_and_its_copy_follows() -> None:
+    async def test(made: Fleeting) -> None:
+        for name, value in (("low", 1), ("high", 100)):
+            body = {"metadata": {"name": name}, "value": value}
+            await made.hub.client.create(PRIORITY_CLASSES, body)
+        label = "kueue.x-k8s.io/priority-class"
+        await made.submit("a", labels={label: "low"})
+        await made.play()
+        await made.hub.patch(JOBS, "a", {"metadata": {"labels": {label: "high"}}})
+        await made.settle()
+        for where in ("", "one"):
+            workload = await made.workload("a", where)
+            assert workload is not None
+            assert (workload["spec"]["priority"], workload["spec"]["priorityClassRef"]["name"]) == (100, "high")
+            assert conditions(workload)["Admitted"][0] == "True"
+        await made.hub.patch(JOBS, "a", {"metadata": {"labels": {label: "nobody-knows-it"}}})
+        await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["spec"]["priority"] == 100
+
+    run(test, {"one": "4"})

@@ -70,6 +70,20 @@ async def becomes(made: Fleeting, cluster: str, name: str, phase: str) -> None:
     await made.settle()
 
 
+async def finishes(cluster: Cluster, reason: str, message: str) -> None:
+    """Whatever looks after the one workload there says that it is over."""
+    workload = await only_workload(cluster)
+    over = {
+        "type": "Finished",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "2025-11-13T02:13:20Z",
+    }
+    status = {**workload["status"], "conditions": [*workload["status"]["conditions"], over]}
+    await cluster.client.update(WORKLOADS, {**workload, "status": status}, subresource="status")
+
+
 def test_a_pod_stays_gated_on_the_hub_and_runs_on_the_cluster() -> None:
     async def test(made: Fleeting) -> None:
         await made.hub.client.create(PODS, pod("p"))
@@ -153,15 +167,7 @@ def test_a_copy_whose_job_somebody_took_away_is_no_end_of_the_work() -> None:
         await becomes(made, "one", "p", "Running")
         there = made.clusters["one"]
         remote = await only_workload(there)
-        said = {
-            "type": "Finished",
-            "status": "True",
-            "reason": "OwnerNotFound",
-            "message": "",
-            "lastTransitionTime": "2025-11-13T02:13:20Z",
-        }
-        status = {**remote["status"], "conditions": [*remote["status"]["conditions"], said]}
-        await there.client.update(WORKLOADS, {**remote, "status": status}, subresource="status")
+        await finishes(there, "OwnerNotFound", "")
         await made.settle()
         workload = await only_workload(made.hub)
         assert "Finished" not in conditions(workload)
@@ -179,17 +185,7 @@ def test_an_end_without_a_word_is_taken_over() -> None:
     async def test(made: Fleeting) -> None:
         await made.submit("a")
         await made.play()
-        there = made.clusters["one"]
-        remote = await only_workload(there)
-        said = {
-            "type": "Finished",
-            "status": "True",
-            "reason": "OwnWords",
-            "message": "",
-            "lastTransitionTime": "2025-11-13T02:13:20Z",
-        }
-        status = {**remote["status"], "conditions": [*remote["status"]["conditions"], said]}
-        await there.client.update(WORKLOADS, {**remote, "status": status}, subresource="status")
+        await finishes(made.clusters["one"], "OwnWords", "")
         await made.settle()
         assert conditions(await only_workload(made.hub))["Finished"] == ("True", "OwnWords", "")
 
@@ -385,20 +381,6 @@ async def says(cluster: Cluster, status: Json) -> None:
     await cluster.client.update(TRAINS, {**obj, "status": status}, subresource="status")
 
 
-async def finishes(cluster: Cluster) -> None:
-    """As the kind's own controller does on the cluster where it ran."""
-    workload = await only_workload(cluster)
-    over = {
-        "type": "Finished",
-        "status": "True",
-        "reason": "Succeeded",
-        "message": "arrived",
-        "lastTransitionTime": "2025-11-13T02:13:20Z",
-    }
-    status = {**workload["status"], "conditions": [*workload["status"]["conditions"], over]}
-    await cluster.client.update(WORKLOADS, {**workload, "status": status}, subresource="status")
-
-
 def test_a_kind_that_only_the_configuration_names_is_dispatched_by_managed_by() -> None:
     async def test(made: Fleeting) -> None:
         async with with_definitions(made):
@@ -415,7 +397,7 @@ def test_a_kind_that_only_the_configuration_names_is_dispatched_by_managed_by() 
             await made.settle()
             assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Running", "step": 2}
             await says(there, {"phase": "Done", "step": 3})
-            await finishes(there)
+            await finishes(there, "Succeeded", "arrived")
             await made.settle()
             assert (await known(made.hub, TRAINS, "t"))["status"] == {"phase": "Done", "step": 3}
             assert conditions(await only_workload(made.hub))["Finished"] == ("True", "Succeeded", "arrived")

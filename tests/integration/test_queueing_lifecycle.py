@@ -68,6 +68,7 @@ def test_a_check_that_says_retry_gives_the_quota_back_and_it_is_tried_again_late
             await _answer(here, "asked", "Retry", requeueAfterSeconds=60)
             workload = await here.workload_of("asked")
             assert conditions(workload)["Evicted"][:2] == ("True", "AdmissionCheck")
+            assert conditions(workload)["Evicted"][2].startswith("Evicted due to AdmissionCheck in Retry state: ")
             assert conditions(workload)["Requeued"][:2] == ("False", "AdmissionCheck")
             assert workload["status"]["admissionChecks"][0]["state"] == "Pending"
             assert workload["status"]["admissionChecks"][0]["retryCount"] == 1
@@ -89,6 +90,8 @@ def test_a_check_that_rejects_deactivates_the_workload() -> None:
             workload = await here.workload_of("asked")
             assert workload["spec"]["active"] is False
             assert conditions(workload)["Evicted"][:2] == ("True", "DeactivatedDueToAdmissionCheck")
+            said = "The workload is deactivated due to AdmissionCheck in Rejected state: "
+            assert conditions(workload)["Evicted"][2].startswith(said)
             assert workload["status"].get("admission") is None
             assert "AdmissionCheckRejected" in {event["reason"] for event in await here.all(EVENTS)}
 

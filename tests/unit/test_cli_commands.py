@@ -176,3 +176,29 @@ def test_a_node_that_fails_says_so_in_words_and_where_the_stack_trace_is(caplog:
     assert not caplog.records
     assert "the log has the details" in node._explain(RuntimeError("odd"), traces=True).remedy
     assert caplog.records[0].exc_info
+
+
+def test_what_lets_a_hub_into_a_cluster_of_others_is_printed_to_be_applied(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app(["cluster", "permissions", "-n", "queues"]) == 0
+    made = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [each["kind"] for each in made] == [
+        "ServiceAccount",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Role",
+        "RoleBinding",
+    ]
+    account = {"kind": "ServiceAccount", "name": "fairway-hub", "namespace": "queues"}
+    assert all(each["subjects"] == [account] for each in made if each["kind"].endswith("Binding"))
+    whole, local = made[1]["rules"], made[3]["rules"]
+    granted = {resource: set(rule["verbs"]) for rule in whole for resource in rule["resources"]}
+    assert {"create", "delete", "watch"} <= granted["jobs"] & granted["workloads"] & granted["pods"]
+    assert "secrets" not in granted
+    assert "*" not in {verb for rule in (*whole, *local) for verb in rule["verbs"]}
+
+
+def test_a_kubeconfig_for_a_manager_needs_a_node_that_runs(folder: DataDir, capsys: pytest.CaptureFixture[str]) -> None:
+    assert app(["cluster", "kubeconfig", "manager", "--data", str(folder.path)]) != 0
+    assert "nothing is running" in capsys.readouterr().err
+    assert app(["cluster", "kubeconfig", "No Name", "--data", str(folder.path)]) != 0
+    assert "cannot be the name" in capsys.readouterr().err

@@ -102,8 +102,9 @@ class Access:
     namespace: str
     tls_server_name: str = ""
 
-    def connect(self, manager: str = "fairway") -> RemoteClient:
-        return RemoteClient(HttpTransport(self.server, self.tls, server_name=self.tls_server_name), self.token, manager)
+    def connect(self, manager: str = "fairway", pauses: Sequence[float] = ()) -> RemoteClient:
+        transport = HttpTransport(self.server, self.tls, server_name=self.tls_server_name)
+        return RemoteClient(transport, self.token, manager, pauses)
 
 
 def load(text: bytes | str, clock: Clock, *, context: str = "", folder: Path | None = None) -> Access:

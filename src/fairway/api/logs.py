@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
+
+CUT = b"[... the beginning is not kept: only the end of it ...]\n"
+
+
+class Written(NamedTuple):
+    """Whose output."""
+
+    namespace: str
+    name: str
+    """Of the pod."""
+    container: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,24 @@ def tail(text: bytes, lines: int | None) -> bytes:
         if at < 0:
             return text
     return text[at + 1 :]
+
+
+async def end_of(output: AsyncIterator[bytes], most: int) -> bytes:
+    """The last bytes of it, from the beginning of a line on."""
+    pieces: list[bytes] = []
+    size, cut = 0, False
+    async for piece in output:
+        pieces.append(piece)
+        size += len(piece)
+        while size - len(pieces[0]) >= most:
+            size -= len(pieces.pop(0))
+            cut = True
+    text = b"".join(pieces)
+    if len(text) > most:
+        text, cut = text[-most:], True
+    if not cut:
+        return text
+    return CUT + text[text.find(b"\n") + 1 :]
 
 
 async def stamped(output: AsyncIterator[bytes], at: Callable[[], float]) -> AsyncIterator[bytes]:

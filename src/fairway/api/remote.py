@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -26,10 +27,12 @@ from fairway.api.client import (
 )
 from fairway.api.errors import ApiError
 from fairway.api.local import plain, require_name
+from fairway.api.logs import Written
 from fairway.kinds.types import encode
 from fairway.runtime.transport import Reply, Transport, TransportError
 
 BULK_PATH = "/apis/fairway.dev/v1/bulk"
+OUTPUTS_PATH = "/apis/fairway.dev/v1/outputs"
 _LINE_BYTES_MAX = 16 << 20
 _BULK_ITEMS_MAX = 1000
 _BULK_BYTES_MAX = 2 << 20
@@ -38,6 +41,9 @@ _LATE_S = 30.0
 _AT_ONCE = 8
 """Requests under way to a server that takes no bulk calls."""
 T = TypeVar("T")
+
+
+Outputs = list[bytes | ApiError]
 
 
 class _ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "resume": "continue"}):
@@ -92,14 +98,29 @@ class _BulkResults(msgspec.Struct):
     items: list[_BulkResult]
 
 
-class RemoteClient:
-    """token: asked for before every request, so that a renewed one is used at once."""
+class _Output(msgspec.Struct):
+    code: int
+    text: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
 
-    def __init__(self, transport: Transport, token: Callable[[], str], manager: str = "fairway") -> None:
+
+class _Outputs(msgspec.Struct):
+    items: list[_Output]
+
+
+class RemoteClient:
+    """token: asked for before every request, so that a renewed one is used at once. pauses: after these seconds what only reads is tried
+    again, one after the other, if nobody answers: a node that was killed is back in a moment, and people need not know."""
+
+    def __init__(
+        self, transport: Transport, token: Callable[[], str], manager: str = "fairway", pauses: Sequence[float] = ()
+    ) -> None:
         self._transport = transport
+        self._pauses = tuple(pauses)
         self._token = token
         self._manager = manager
         self._offers_bulk = True
+        self._offers_outputs = True
 
     async def close(self) -> None:
         await self._transport.close()
@@ -247,6 +268,27 @@ class RemoteClient:
             why = "it has changed since this was decided; decide again"
             raise ApiError(409, "Conflict", f'{known.resource.plural} "{name}": {why}', details={})
 
+    async def outputs(self, items: Sequence[Written], *, tail_lines: int, limit_bytes: int) -> Outputs | None:
+        """The ends of what many containers wrote; None where the server does not offer that."""
+        if not self._offers_outputs:
+            return None
+        asked = {
+            "items": [item._asdict() for item in items],
+            "tailLines": tail_lines,
+            "limitBytes": limit_bytes,
+        }
+        try:
+            answer = await self._call("POST", OUTPUTS_PATH, {}, encode(asked))
+        except ApiError as error:
+            if error.code not in (403, 404, 405):
+                raise
+            self._offers_outputs = False
+            return None
+        return [
+            b64decode(each.text) if each.code < 400 else error_from(each.code, bytes(each.object))
+            for each in _decoded(answer, _Outputs).items
+        ]
+
     async def document(self, path: str) -> dict[str, Any]:
         """Any other document of the server's: discovery, version."""
         result: dict[str, Any] = codec.parse(await self._call("GET", path))
@@ -277,13 +319,39 @@ class RemoteClient:
         body: bytes | None = None,
         media: str = "application/json",
     ) -> bytes:
-        reply = await self._send(method, path, parameters, body, media)
-        data = await _read(reply)
-        if reply.status >= 400:
-            raise _refusal(reply, data)
-        return data
+        async def call() -> bytes:
+            reply = await self._send_once(method, path, parameters, body, media)
+            data = await _read(reply)
+            if reply.status >= 400:
+                raise _refusal(reply, data)
+            return data
+
+        return await self._patiently(method, call)
 
     async def _send(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        stream: bool = False,
+        patience: float | None = None,
+    ) -> Reply:
+        return await self._patiently(
+            method, lambda: self._send_once(method, path, parameters, stream=stream, patience=patience)
+        )
+
+    async def _patiently(self, method: str, call: Callable[[], Awaitable[T]]) -> T:
+        for pause in self._pauses if method == "GET" else ():
+            try:
+                return await call()
+            except ApiError as error:
+                if error.code:  # somebody answered
+                    raise
+            await asyncio.sleep(pause)
+        return await call()
+
+    async def _send_once(
         self,
         method: str,
         path: str,

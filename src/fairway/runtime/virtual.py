@@ -1,6 +1,7 @@
 """Virtual time: an event loop that never waits and touches nothing outside, and the processes that live in it.
 
-When nothing is left to do, time moves to the next timer. What runs belongs to a *process*, found through the context of its callbacks: a
+When nothing is left to do, time moves to the next timer; and by a hair when very much happens at one moment, as a real clock would: whoever
+sleeps until a moment, and finds that rounding lets it fall short of it, gets there. What runs belongs to a *process*, found through the context of its callbacks: a
 process that is stopped (SIGSTOP) keeps its callbacks until it goes on; one that is killed never runs again, not even to clean up after
 itself. The same program and the same seed run the same way, step by step.
 """
@@ -22,6 +23,8 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 EPOCH = 1_767_225_600.0
 _STEPS_AT_ONCE_MAX = 200_000
+_CROWD = 1_000
+_HAIR_S = 1e-6
 _PRUNED_EVERY = 256
 
 _process: ContextVar[Process | None] = ContextVar("process", default=None)
@@ -123,6 +126,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._ready: deque[_Handle | _Timer] = deque()
         self._timers: list[tuple[float, int, _Timer]] = []
         self._sequence = 0
+        self._crowd = 0
+        """Steps since time moved by more than a hair."""
         self._buried: list[list[asyncio.Task[Any]]] = []
         self._others: list[asyncio.Task[Any]] = []
         self._closed = False
@@ -232,6 +237,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             handle._run()
             self.after_step()
             steps += 1
+            self._crowd += 1
+            if self._crowd % _CROWD == 0:
+                self._now += _HAIR_S
             if steps > _STEPS_AT_ONCE_MAX:
                 raise Stuck(f"{steps} steps at one moment, and no end: the last is of {_task_of(handle)}")
         self.steps += steps
@@ -242,6 +250,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             heapq.heappop(timers)
         if not timers:
             raise Stuck("everything waits for something that will never come")
+        if timers[0][0] - self._now > _HAIR_S:
+            self._crowd = 0
         self._now = max(self._now, timers[0][0])
         while timers and timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(timers)[2])

@@ -11,12 +11,14 @@ from fairway.runtime.clock import SystemClock
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
 
+_PAUSES = (0.1, 0.4, 1.0)
+
 
 def connect(kubeconfig: str | Path | None = None, context: str | None = None) -> RemoteClient:
     path = _path(kubeconfig)
     try:
         text = path.read_text(encoding="utf-8")
-        return load(text, SystemClock(), context=context or "", folder=path.parent).connect("fairway-sdk")
+        return load(text, SystemClock(), context=context or "", folder=path.parent).connect("fairway-sdk", _PAUSES)
     except FileNotFoundError:
         raise Problem(f"there is no kubeconfig at {path}", "start a node with: fairway up --detach") from None
     except (OSError, UnicodeDecodeError, KubeconfigError) as error:

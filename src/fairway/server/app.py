@@ -27,6 +27,8 @@ from fairway.server.http import Receive, Request, Scope, Send, respond_error
 from fairway.server.metrics import Metrics
 from fairway.server.negotiate import DEFAULT, Accepted, accept
 from fairway.server.openapi import OpenApi
+from fairway.server.outputs import PATH as OUTPUTS_PATH
+from fairway.server.outputs import outputs
 from fairway.server.podlogs import LogsElsewhere, LogSource, pod_log
 from fairway.server.resources import Resources
 from fairway.server.routes import ResourcePath, resource_path
@@ -202,6 +204,14 @@ class App:
         if path == BULK_PATH and request.method == "POST":
             await bulk(
                 served.space,
+                request,
+                lambda verb, item: served.access.authorize(request.caller, verb, item, request.path),
+            )
+            return
+        if path == OUTPUTS_PATH and request.method == "POST":
+            await outputs(
+                served.space,
+                served.logs,
                 request,
                 lambda verb, item: served.access.authorize(request.caller, verb, item, request.path),
             )

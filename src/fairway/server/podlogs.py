@@ -47,27 +47,40 @@ async def pod_log(
 ) -> None:
     if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
-    pod: Json = codec.parse(space.reads.get(target).value)
+    pod = read_pod(space, target)
     asked = _asked(request, space.clock.now)
-    name = _container(pod, request.query.get("container", ""))
+    name = container_of(pod, request.query.get("container", ""))
     if elsewhere is not None:
-        await _send(request, await elsewhere.open(pod, name, asked), asked.limit_bytes)
-        return
-    run_id, ended = _run(pod, name, previous=asked.previous)
+        output = await elsewhere.open(pod, name, asked)
+    else:
+        output = opened(space, source, pod, name, asked)
+    await _send(request, output, asked.limit_bytes)
+
+
+def read_pod(space: Space, target: Target) -> Json:
+    pod: Json = codec.parse(space.reads.get(target).value)
+    return pod
+
+
+def opened(
+    space: Space, source: LogSource | None, pod: Json, container: str, asked: LogOptions
+) -> AsyncIterator[bytes]:
+    """What a container of this space has written. Raises ApiError for what there cannot be."""
+    run_id, ended = _run(pod, container, previous=asked.previous)
     if not run_id or (ended and ended < asked.since):
-        await request.respond(200, b"", [(b"content-type", _TEXT.encode())])
-        return
+        return _text(b"")
     if source is None:
         raise ApiError(501, "NotImplemented", "this space has no engine, so nothing runs here and nothing is logged")
     try:
         output = source.logs(run_id, follow=asked.follow and not ended, tail_lines=asked.tail_lines)
     except KeyError:
-        gone = f"unable to retrieve container logs for {_SCHEME}{run_id}"
-        await request.respond(200, gone.encode(), [(b"content-type", _TEXT.encode())])
-        return
-    if asked.timestamps:
-        output = stamped(output, lambda: ended or space.clock.now)
-    await _send(request, output, asked.limit_bytes)
+        return _text(f"unable to retrieve container logs for {_SCHEME}{run_id}".encode())
+    return stamped(output, lambda: ended or space.clock.now) if asked.timestamps else output
+
+
+async def _text(text: bytes) -> AsyncIterator[bytes]:
+    if text:
+        yield text
 
 
 def _asked(request: Request, now: float) -> LogOptions:
@@ -92,7 +105,7 @@ def _asked(request: Request, now: float) -> LogOptions:
     return LogOptions(request.flag("follow"), request.flag("previous"), tail, limit, request.flag("timestamps"), since)
 
 
-def _container(pod: Json, asked: str) -> str:
+def container_of(pod: Json, asked: str) -> str:
     spec, meta = pod["spec"], pod["metadata"]
     main = [one["name"] for one in spec["containers"]]
     init = [one["name"] for one in spec.get("initContainers") or ()]

@@ -162,6 +162,9 @@ def test_a_later_attempt_never_counts_back_and_keeps_the_first_start() -> None:
     mirrored = KIND.mirror_status(before, job(suspend=False, status=later))
     assert mirrored is not None
     assert mirrored["status"] == {"startTime": "2026-01-01T00:00:30Z", "failed": 2, "succeeded": 1, "active": 1}
+    stopped = KIND.mirror_status(before, job(status={"failed": 3}))
+    assert stopped is not None
+    assert stopped["status"] == {"startTime": "2026-01-01T00:00:30Z", "failed": 3, "succeeded": 1}
     ended = {**later, "active": 0, "succeeded": 3, "completionTime": "2026-01-01T00:00:12Z"}
     ended["conditions"] = [met, {"type": "Complete", "status": "True"}]
     mirrored = KIND.mirror_status(before, job(suspend=False, status=ended))

@@ -291,6 +291,22 @@ def test_clusters_that_left_the_fleet_are_held_until_their_lease_is_over_and_so_
     run(scenario())
 
 
+def test_a_renewal_that_somebody_waits_for_does_not_wait_for_its_time() -> None:
+    async def scenario() -> None:
+        async with hub_and_cluster(Terms(60)) as (hub, _here):
+            await asyncio.sleep(1)
+            reports = len(hub.reports)
+            await asyncio.sleep(1)
+            assert len(hub.reports) == reports
+            hub.keeper.hurry()
+            await asyncio.sleep(0.1)
+            assert len(hub.reports) == reports + 1
+            await asyncio.sleep(21)
+            assert len(hub.reports) == reports + 2
+
+    run(scenario())
+
+
 def test_the_floor_is_below_everything_on_its_way() -> None:
     async def scenario() -> None:
         async with hub_and_cluster() as (hub, here):

@@ -6,6 +6,7 @@ derived from the object and the queues alone, so that looking again, or after a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -205,18 +206,16 @@ class Lifecycle:
         rejected = [check for check in checks if check.get("state") == "Rejected"]
         retried = [check for check in checks if check.get("state") == "Retry"]
         if rejected:
-            names = ", ".join(check["name"] for check in rejected)
-            self._deactivate(obj, "AdmissionCheck", f"Admission check(s): {names}, were rejected", now)
-            for check in rejected:
-                text = f"Deactivating workload because AdmissionCheck for {check['name']} was Rejected: "
-                verdict.said.append(Said("Warning", "AdmissionCheckRejected", text + str(check.get("message", ""))))
+            text = _in_state(rejected, "Rejected")
+            self._deactivate(obj, "AdmissionCheck", text, now)
+            verdict.said.append(Said("Warning", "AdmissionCheckRejected", f"Deactivated due to {text}"))
             return True
         if not retried:
             return False
         delay = max(int(check.get("requeueAfterSeconds") or 0) for check in retried)
         if delay:
             obj["status"].setdefault("requeueState", {})["requeueAt"] = render_time(now + delay * SECOND)
-        self._evict(obj, verdict, "AdmissionCheck", "At least one admission check is false", now)
+        self._evict(obj, verdict, "AdmissionCheck", f"Evicted due to {_in_state(retried, 'Retry')}", now)
         return True
 
     def _stop_of(self, queue: Queue | None, name: str) -> StopPolicy:
@@ -309,6 +308,13 @@ class Lifecycle:
             verdict.due = end
         else:
             verdict.remove = verdict.remove_job = True
+
+
+def _in_state(checks: Sequence[Json], state: str) -> str:
+    """As Kueue says it: which checks, and what each of them gives as its reason."""
+    said = (f'"{each["name"]}" ({each["message"]})' if each.get("message") else f'"{each["name"]}"' for each in checks)
+    noun = "AdmissionChecks" if len(checks) > 1 else "AdmissionCheck"
+    return f"{noun} in {state} state: {'; '.join(said)}"
 
 
 def generation(obj: Json) -> int:

@@ -20,7 +20,6 @@ from enum import StrEnum
 from fairway.control.fencing.boot import Boot, Stamp, parse_stamp
 from fairway.engines.lease import GRACE_S, Lease
 
-MOMENT_S = 0.001
 EARLY_S = 1.0
 EARLY_PART = 0.1
 """Work is evicted this long before the lease ends, whichever is less: in good order, before the shims end it the hard way."""
@@ -148,11 +147,7 @@ class Book:
     def seconds_to_next(self) -> float | None:
         """Until the next term is nearly over, if nothing renews it."""
         soonest = min((known.lapses_at for known in self._origins.values()), default=math.inf)
-        left = soonest - self._boot.now
-        # Never so little that no clock would notice: whoever slept for it would find nothing due, for ever.
-        if math.isinf(soonest):
-            return None
-        return max(MOMENT_S, left) if left > 0 else 0.0
+        return None if math.isinf(soonest) else max(0.0, soonest - self._boot.now)
 
     def silent_s(self, origin: str) -> float | None:
         """Since the hub last renewed a term. None: not in this life of the node."""

@@ -28,7 +28,7 @@ from fairway.control.workloads import making
 from fairway.control.workloads.making import Priorities
 from fairway.control.workloads.running import RunningPods
 from fairway.core.model import SECOND, Time
-from fairway.kinds.kueue.constants import RESOURCE_IN_USE
+from fairway.kinds.kueue.constants import RESOURCE_IN_USE, WORKLOAD_PRIORITY_CLASS
 
 NO_MATCH = "No matching Workload; restoring pod templates according to existing Workload"
 NOT_ADMITTED = "Not admitted by cluster queue"
@@ -204,6 +204,9 @@ class JobRules:
         if is_true(workload, "Evicted") and (holds or not adapter.is_suspended(job)):
             return writes + self._evicted(look, workload, now)
         self._stopping.pop(look.key, None)
+        urgent = self._reprioritized(look, workload)
+        if urgent is not None:
+            return [*writes, urgent]
         changed = self._synced_status(look, workload, now)
         if changed is not None:
             return [*writes, Write("updateStatus", WORKLOADS, changed)]
@@ -265,6 +268,20 @@ class JobRules:
                 changed = changed or with_own_status(workload)
                 sync_pods_ready(changed, ready, now)
         return changed
+
+    def _reprioritized(self, look: Look, workload: Json) -> Write | None:
+        """Another class of workloads counts at any time, where there was one before: what waits and what may be preempted follow it."""
+        ref = workload["spec"].get("priorityClassRef") or {}
+        named = look.adapter.priority_class(look.job)
+        if not is_true(workload, "QuotaReserved") or look.adapter.prebuilt_workload(look.job):
+            return None
+        if ref.get("kind") != WORKLOAD_PRIORITY_CLASS[1] or named in ("", ref.get("name")):
+            return None
+        wanted = self._priorities.of(look.adapter, look.job)
+        if (wanted.get("priorityClassRef") or {}).get("name") != named:
+            return None  # there is no such class
+        note = look.note("Normal", "UpdatedWorkload", f"Updated workload priority class: {_name(workload)}")
+        return Write("update", WORKLOADS, {**workload, "spec": {**workload["spec"], **wanted}}, [note])
 
     def _synced_spec(self, look: Look, workload: Json) -> Json | None:
         """The queue, the priority and the time limit follow the job while nothing was given to it."""

@@ -269,8 +269,9 @@ class Dispatcher:
         self._wake.set()
 
     def touch_job(self, uid: str) -> None:
-        """More is known of what a job of the hub has elsewhere."""
-        for key in sorted({*self._places.of_job(uid), *self._held.pop(uid, ())}):
+        """More is known of the pods of a job: whoever waits for that goes on."""
+        waiting = [key for key in self._places.of_job(uid) if key in self._awaited]
+        for key in sorted({*waiting, *self._held.pop(uid, ())}):
             self.touch(key)
 
     def bound(self, uid: str) -> str:

@@ -26,9 +26,11 @@ from fairway.runtime.archive import Archive
 
 log = logging.getLogger("fairway.fleet")
 _BATCH = 500
-_GATHER_S = 0.1
-"""How long changes are gathered before they are written, unless somebody waits for them."""
+_GATHER_S = 0.05
+_EVERY_S = 0.5
+"""Changes are gathered a moment before they are written, and while there are more, so long between two times, unless somebody waits."""
 _RETRY_S = 1.0
+_TICK_S = 0.001
 _MARK = CLUSTER.encode()
 
 
@@ -62,8 +64,13 @@ class PodKeeper:
         """Pods of each job: cluster and key."""
         self._dirty: dict[str, None] = {}
         self._writing: dict[str, None] = {}
+        self._urgent: dict[str, None] = {}
+        """Those that somebody waits for."""
+        self._awaited: set[str] = set()
+        """Jobs whose pods are to be told of as soon as they are over."""
+        self._all_at = float("-inf")
+        """When all that had changed was written last."""
         self._wake = asyncio.Event()
-        self._hurry = asyncio.Event()
         self.idle = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         links.on_new(self._on_link)
@@ -106,8 +113,12 @@ class PodKeeper:
         for where, key in self._there.get(job, ()):
             unwritten = key in self._dirty or key in self._writing
             if where == cluster and (unwritten or not self._is_over(cluster, key)):
-                self._hurry.set()
+                self._awaited.add(job)
+                if unwritten:
+                    self._urgent[key] = None
+                    self._wake.set()
                 return False
+        self._awaited.discard(job)
         return True
 
     def count(self, job: str, cluster: str) -> int:
@@ -167,7 +178,7 @@ class PodKeeper:
             pods = self._there.get(found.job)
             if pods is not None and pods.pop((cluster, key), 0) is None and not pods:
                 del self._there[found.job]
-        self._touch(key)
+        self._touch(key, urgent=found.job in self._awaited)
 
     def _on_pod_here(self, key: str, before: Item | None, after: Item | None) -> None:
         if before is not None and after is None:
@@ -186,13 +197,16 @@ class PodKeeper:
             self._owners[uid] = (resource, key)
         elif after is None:
             self._owners.pop(uid, None)
+            self._awaited.discard(uid)
         elif not after.meta.deletion_timestamp:
             return
         for _cluster, pod in self._there.get(uid, ()):
             self._touch(pod)
 
-    def _touch(self, key: str) -> None:
+    def _touch(self, key: str, *, urgent: bool = False) -> None:
         self._dirty[key] = None
+        if urgent:
+            self._urgent[key] = None
         self.idle.clear()
         self._wake.set()
 
@@ -211,14 +225,7 @@ class PodKeeper:
 
     async def _run(self) -> None:
         while True:
-            await self._wake.wait()
-            try:
-                async with asyncio.timeout(_GATHER_S):
-                    await self._hurry.wait()
-            except TimeoutError:
-                pass
-            self._wake.clear()
-            self._hurry.clear()
+            await self._pause()
             try:
                 await self._step()
             except Exception as error:
@@ -227,14 +234,30 @@ class PodKeeper:
                 else:
                     log.exception("pods of clusters: a pass failed; trying again")
                 await asyncio.sleep(_RETRY_S)
-                self._wake.set()
-            if self._dirty:
-                self._wake.set()
-            else:
-                self.idle.set()
+
+    async def _pause(self) -> None:
+        """Until there is something to write, and it is time to."""
+        loop = asyncio.get_running_loop()
+        while not self._dirty:
+            self.idle.set()
+            self._wake.clear()
+            await self._wake.wait()
+        await asyncio.sleep(_GATHER_S)
+        while not self._urgent and (left := self._all_at + _EVERY_S - loop.time()) > _TICK_S:
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
 
     async def _step(self) -> None:
-        self._writing = dict.fromkeys(list(self._dirty)[:_BATCH])
+        keys = [key for key in self._urgent if key in self._dirty]
+        self._urgent.clear()
+        now = asyncio.get_running_loop().time()
+        if not keys or now >= self._all_at + _EVERY_S:
+            keys, self._all_at = list(self._dirty), now
+        self._writing = dict.fromkeys(keys[:_BATCH])
         for key in self._writing:
             del self._dirty[key]
         try:

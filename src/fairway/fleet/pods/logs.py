@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from fairway.api.errors import ApiError, bad_request
-from fairway.api.logs import LogOptions, stamped, tail
+from fairway.api.logs import CUT, LogOptions, stamped, tail
 from fairway.control.adapters import Json
 from fairway.control.times import parse_time, time_of_day
 from fairway.core.model import SECOND
 from fairway.fleet.link.links import Links
 from fairway.fleet.pods.mirrored import cluster_of
-from fairway.fleet.pods.saving import CUT, Streams, streams
+from fairway.fleet.pods.reading import Streams, streams
 from fairway.fleet.resources import PODS
 from fairway.runtime.archive import Archive, ArchiveError
 

@@ -9,37 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
 
-from fairway.api.client import Client
 from fairway.api.errors import ApiError
-from fairway.api.logs import LogOptions
 from fairway.control.adapters import Json
 from fairway.fleet.link.link import Link
 from fairway.fleet.pods.mirrored import containers
-from fairway.fleet.resources import PODS
+from fairway.fleet.pods.reading import Reader
 from fairway.runtime.archive import Archive, ArchiveError
 
 log = logging.getLogger("fairway.fleet")
-KEPT_BYTES = 1 << 20
-"""Of each container, the last so many."""
-_TAIL_LINES = 50_000
-_AT_ONCE = 8
 _TRIES = 5
+_BUSY = 429
 _AGAIN_S = 1.0
-CUT = b"[... the beginning is not kept: this is the last 1 MiB ...]\n"
-
-
-@runtime_checkable
-class Streams(Protocol):
-    """A client that can read what comes bit by bit."""
-
-    async def open(self, path: str, parameters: dict[str, str] | None = None) -> AsyncIterator[bytes]: ...
-
-
-def streams(client: Client | None) -> Streams | None:
-    return client if isinstance(client, Streams) else None
 
 
 class Saver:
@@ -48,12 +30,16 @@ class Saver:
     def __init__(self, archive: Archive, done: Callable[[str], None]) -> None:
         self._archive = archive
         self._done = done
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._readers: dict[str, Reader] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def kept(self, uid: str) -> bool:
         """Whether anything is kept of a pod."""
         return bool(self._archive.names(uid))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tasks)
 
     def saved(self, link: Link, pod: Json, uid: str, job: str) -> bool:
         """uid: under which it is kept, that of the pod as the hub has it. job: the uid of the hub's job."""
@@ -67,12 +53,13 @@ class Saver:
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        for reader in self._readers.values():
+            await reader.stop()
 
     async def _save(self, link: Link, pod: Json, uid: str, names: list[str], job: str) -> None:
         try:
-            async with self._slots.setdefault(link.name, asyncio.Semaphore(_AT_ONCE)):
-                for name in names:
-                    await self._archive.keep(uid, name, await self._read(link, pod, name))
+            for name in names:
+                await self._archive.keep(uid, name, await self._read(link, pod, name))
         except ArchiveError as error:
             log.warning("the output of pod %s on %s cannot be kept: %s", pod["metadata"]["name"], link.name, error)
             await asyncio.sleep(_AGAIN_S)
@@ -85,38 +72,17 @@ class Saver:
 
     async def _read(self, link: Link, pod: Json, container: str) -> bytes:
         """Raises ApiError while the cluster is out of reach."""
-        metadata = pod["metadata"]
-        path = PODS.path(metadata.get("namespace", ""), metadata["name"], "log")
-        parameters = LogOptions(tail_lines=_TAIL_LINES).parameters(container)
+        reader = self._readers.get(link.name)
+        if reader is None or reader.link is not link:
+            reader = self._readers[link.name] = Reader(link)
         for attempt in range(_TRIES):
-            client = streams(link.client)
-            if client is None:
-                raise ApiError(503, "ServiceUnavailable", f"cluster {link.name} cannot be reached")
             try:
-                return await end_of(await client.open(path, parameters), KEPT_BYTES)
+                return await reader.read(pod, container)
             except ApiError as error:
                 if not link.connected:
                     raise
-                last = attempt == _TRIES - 1 or (400 <= error.code < 500 and error.code != 429)
-                if last:
+                refused = 400 <= error.code < 500 and error.code != _BUSY
+                if refused or attempt == _TRIES - 1:
                     return f"[the output was not kept: cluster {link.name} said: {error.message}]\n".encode()
             await asyncio.sleep(_AGAIN_S)
         raise AssertionError("the last try returns")
-
-
-async def end_of(output: AsyncIterator[bytes], most: int) -> bytes:
-    """The last bytes of it, from the beginning of a line on."""
-    pieces: list[bytes] = []
-    size, cut = 0, False
-    async for piece in output:
-        pieces.append(piece)
-        size += len(piece)
-        while size - len(pieces[0]) >= most:
-            size -= len(pieces.pop(0))
-            cut = True
-    text = b"".join(pieces)
-    if len(text) > most:
-        text, cut = text[-most:], True
-    if not cut:
-        return text
-    return CUT + text[text.find(b"\n") + 1 :]

@@ -178,7 +178,7 @@ class Network:
     async def send(self, call: Call) -> SimReply:
         patience = CONNECT_S if call.stream or self.is_cut(call.source, call.target) else TOTAL_S
         self._post(call)
-        if not call.stream and self._chance.below(1000) < self.weather.twice:
+        if _may_repeat(call) and self._chance.below(1000) < self.weather.twice:
             copy = self._again(call)
             self._later(self._chance.between(0.001, 20.0), self._post, copy)
         try:
@@ -335,6 +335,12 @@ class SimTransport:
 
     async def close(self) -> None:
         self._closed = True
+
+
+def _may_repeat(call: Call) -> bool:
+    """What nodes send may arrive twice, and much later; so may a job that somebody submits. A change that a person asks for comes once: they
+    could not tell either, should it undo what they did since."""
+    return not call.stream and (call.source != "user" or call.method == "POST")
 
 
 def _settle(future: asyncio.Future[None]) -> None:

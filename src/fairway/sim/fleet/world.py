@@ -114,7 +114,7 @@ class World:
         process = virtual.current()
         who = process.name if process is not None else "world"
         text = record.getMessage().partition("\n")[0]
-        if record.levelno >= logging.ERROR:
+        if record.levelno >= logging.ERROR or " is invalid: " in text:
             error = record.exc_info[1] if record.exc_info else None
             self.chronicle.breaks("no-errors", f"{who} logs: {text} {error!r}")
         else:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fairway.fleet.pods.saving import CUT, end_of
+from fairway.api.logs import CUT, end_of
 
 
 @pytest.mark.parametrize("piece", [1, 3, 7, 100])
