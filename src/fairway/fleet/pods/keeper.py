@@ -2,7 +2,7 @@
 
 What is written is derived from the links' tables and the hub's own, and from nothing else: a hub that died anywhere ends with the same pods. A
 pod that is over and whose output is kept stays as long as its job, whatever becomes of it on its cluster. What nobody can know now (its cluster
-is out of reach) stays as it was seen last.
+is out of reach) stays as it was seen last, until the job is taken from that cluster: then its run there is over.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
 from fairway.control.adapters.names import HUB_JOB
 from fairway.control.mirror import Mirror
+from fairway.control.resources import WORKLOADS
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
+from fairway.fleet.pods.bound import Bound
 from fairway.fleet.pods.mirrored import CLUSTER, Owner, facts, is_over, mirrored, owner_of
 from fairway.fleet.pods.saving import Saver
 from fairway.fleet.resources import PODS
@@ -58,6 +60,7 @@ class PodKeeper:
         self._archive = archive
         self._changed = changed
         self.saver = Saver(archive, changed)
+        self.bound = Bound(hub[WORKLOADS], self._touch_all_of)
         self._owners: dict[str, tuple[Resource, str]] = {}
         """Jobs of the hub by their uid."""
         self._there: dict[str, dict[tuple[str, str], None]] = {}
@@ -81,6 +84,7 @@ class PodKeeper:
 
     async def start(self) -> None:
         await self._archive.open()
+        self.bound.load()
         for resource in self._jobs:
             for key in self._hub[resource]:
                 item = self._hub[resource].item(key)
@@ -200,7 +204,10 @@ class PodKeeper:
             self._awaited.discard(uid)
         elif not after.meta.deletion_timestamp:
             return
-        for _cluster, pod in self._there.get(uid, ()):
+        self._touch_all_of(uid)
+
+    def _touch_all_of(self, job: str) -> None:
+        for _cluster, pod in self._there.get(job, ()):
             self._touch(pod)
 
     def _touch(self, key: str, *, urgent: bool = False) -> None:
@@ -297,10 +304,14 @@ class PodKeeper:
             return mirrored(pod, owner, cluster)
         if known is None:
             return None
-        link = self._links.get(known.cluster)
-        unknown = link is not None and not link.connected
+        unknown = not self._is_known(known.cluster) and self.bound.of(known.job) == known.cluster
         stays = self._lives(known.job) and (unknown or (known.over and self.saver.kept(known.uid)))
         return None if stays else "remove"
+
+    def _is_known(self, cluster: str) -> bool:
+        """Whether what is known of a cluster's pods is true now."""
+        link = self._links.get(cluster)
+        return link is None or link.connected
 
     def _find(self, key: str, uid: str) -> tuple[str, Json, Owner] | None:
         """The pod of that name on a cluster whose job is here: the one that was seen before, or else the youngest."""
@@ -310,7 +321,8 @@ class PodKeeper:
             item = link.table(PODS).item(key) if link is not None else None
             job = facts(item.value).job if item is not None else ""
             owner = self._owner(job) if job else None
-            if item is not None and owner is not None:
+            may_be = self._is_known(cluster) or self.bound.of(job) == cluster
+            if item is not None and owner is not None and may_be:
                 pod = item.json()
                 metadata = pod["metadata"]
                 found.append((metadata["uid"] == uid, metadata.get("creationTimestamp", ""), cluster, pod, owner))
