@@ -197,6 +197,25 @@ def test_a_cluster_out_of_reach_is_named_and_since_when_and_its_pods_stay_as_the
     run(test)
 
 
+def test_pods_of_a_lost_cluster_are_not_seen_any_more_once_the_job_was_taken_from_it() -> None:
+    async def test(made: Fleeting) -> None:
+        assert made.fleet is not None
+        name = await running(made)
+        made.wires["two"].break_off()
+        await made.settle_real(0.3)
+        await made.fleet.stop()
+        made.start()
+        await made.settle_real(0.5)
+        assert [pod["metadata"]["name"] for pod in await pods_here(made)] == [name], "nobody knows better"
+        await made.move(1000)
+        workload = await made.workload("a")
+        assert workload is not None
+        assert "clusterName" not in workload["status"]
+        assert await pods_here(made) == []
+
+    run(test)
+
+
 def test_what_is_followed_goes_on_where_it_broke_off() -> None:
     async def test(made: Fleeting) -> None:
         assert made.fleet is not None

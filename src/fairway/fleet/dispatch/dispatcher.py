@@ -274,15 +274,6 @@ class Dispatcher:
         for key in sorted({*waiting, *self._held.pop(uid, ())}):
             self.touch(key)
 
-    def bound(self, uid: str) -> str:
-        """The cluster that a job of the hub was given to; empty while it was not."""
-        for key in self._places.of_job(uid):
-            workload = self.known.hub[WORKLOADS].get(key) or {}
-            cluster = (workload.get("status") or {}).get("clusterName")
-            if cluster:
-                return str(cluster)
-        return ""
-
     def safe_at(self, cluster: str) -> Time:
         """From when on nothing of ours runs on a cluster that is out of reach."""
         link = self._links.get(cluster)
