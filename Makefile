@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test bench check clean
+.PHONY: demo test bench sim check clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,12 @@ test: check
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# SEEDS histories of a hub and its clusters, from seed FROM on: make sim SEEDS=1000
+SEEDS ?= 200
+FROM ?= 1
+sim: $(STAMP)
+	$(BIN)/python -m fairway.sim.fleet --seeds $(FROM)-$$(($(FROM) + $(SEEDS) - 1))
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -136,7 +136,8 @@ class Fleeting:
         name = access.server.removeprefix("https://")
         wire = Wire(LocalClient(self.clusters[name].space, "fairway-hub"))
         if name in self.wires:
-            wire.outputs, wire.over = self.wires[name].outputs, self.wires[name].over
+            before = self.wires[name]
+            wire.cut, wire.outputs, wire.over = before.cut, before.outputs, before.over
         self.wires[name] = wire
         return self.wires[name]  # type: ignore[return-value]
 

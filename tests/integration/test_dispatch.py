@@ -11,8 +11,9 @@ from tests.integration.queueing import EVENTS, JOBS, conditions
 from tests.integration.queueing import job as make_job
 
 from fairway.api.errors import ApiError
+from fairway.api.patching import MERGE_PATCH
 from fairway.api.request import Admission
-from fairway.control.resources import PRIORITY_CLASSES
+from fairway.control.resources import PRIORITY_CLASSES, WORKLOADS
 from fairway.core.dispatch.nominate import SCORED
 from fairway.fleet.resources import CLUSTER_SELECTOR, CLUSTERS, EPOCH
 
@@ -391,5 +392,31 @@ def test_a_running_job_may_change_its_priority_class_and_its_copy_follows() -> N
         workload = await made.workload("a")
         assert workload is not None
         assert workload["spec"]["priority"] == 100
+
+    run(test, {"one": "4"})
+
+
+def test_a_job_that_begins_anew_elsewhere_needs_room_for_all_its_pods_again() -> None:
+    async def test(made: Fleeting) -> None:
+        await made.submit("a", cpu="1", parallelism=2, completions=2, completionMode="Indexed")
+        await made.play()
+        here = await made.job("a")
+        assert here is not None
+        status = {**here["status"], "active": 1, "ready": 1, "succeeded": 1, "completedIndexes": "0"}
+        await made.hub.client.update(JOBS, {**here, "status": status}, subresource="status")
+        await made.settle()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert workload["status"]["reclaimablePods"] == [{"name": "main", "count": 1}]
+        bound = workload["status"]["clusterName"]
+        await made.hub.client.patch(
+            WORKLOADS, workload["metadata"]["name"], {"spec": {"active": False}}, "default", media=MERGE_PATCH
+        )
+        await made.settle()
+        await made.play()
+        workload = await made.workload("a")
+        assert workload is not None
+        assert (bound, workload["status"].get("clusterName")) == ("one", None)
+        assert "reclaimablePods" not in workload["status"]
 
     run(test, {"one": "4"})

@@ -63,8 +63,10 @@ class Objects:
             try:
                 staged = self.store.stage(ops)
                 records = iter(await staged.durable())
-            except (Conflict, StoreError) as error:
+            except Conflict as error:
                 await self.store.settled()
+                raise refusal(error, writes[0].target) from None
+            except StoreError as error:  # rests on nothing that others wrote, and may be the news for a long time
                 raise refusal(error, writes[0].target) from None
             for write in writes:
                 if write.op is not None:
@@ -106,7 +108,9 @@ class Objects:
                 results.append(error)
             except (Conflict, StoreError) as error:
                 results.append(refusal(error, write.target))
-        if len(staged) < len(results):
+        if any(not isinstance(result, ApiError) or result.code < 500 for result in results) and len(staged) < len(
+            results
+        ):
             await self.store.settled()
         failed: dict[int, ApiError] = {}
         for index, one in staged.items():

@@ -103,7 +103,7 @@ class Fleet:
             archive,
             self._pods_changed,
         )
-        self.logs = PodLogs(self.links, archive, self._bound)
+        self.logs = PodLogs(self.links, archive, self.pods.bound.of)
         self.dispatcher = Dispatcher(
             client(MANAGER),
             queueing.mirror,
@@ -128,9 +128,6 @@ class Fleet:
 
     def _pods_changed(self, job: str) -> None:
         self.dispatcher.touch_job(job)
-
-    def _bound(self, job: str) -> str:
-        return self.dispatcher.bound(job)
 
     def _fencing(self, cluster: str) -> Json:
         obj = self.mirror[CLUSTERS].get(f"/{cluster}") or {}

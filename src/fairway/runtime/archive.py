@@ -58,16 +58,23 @@ class SqliteArchive:
         self._batches: Batches[Row] = Batches(self._write)
 
     async def open(self) -> None:
-        """Raises ArchiveError for a file that cannot be used."""
-        for owner, name in await self._run(self._open):
-            self._kept.setdefault(owner, set()).add(name)
+        """Raises ArchiveError for a file that cannot be used now; it is tried again with whatever is to be kept."""
+        await self._run(self._connection)
 
-    def _open(self) -> list[tuple[str, str]]:
-        self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.execute(_SCHEMA)
-        return self._db.execute("SELECT owner, name FROM text").fetchall()
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = FULL")
+                db.execute(_SCHEMA)
+                for owner, name in db.execute("SELECT owner, name FROM text"):
+                    self._kept.setdefault(owner, set()).add(name)
+            except BaseException:
+                db.close()
+                raise
+            self._db = db
+        return self._db
 
     async def close(self) -> None:
         await self._batches.finish()
@@ -100,10 +107,11 @@ class SqliteArchive:
         return zlib.decompress(await self._run(lambda: self._select(owner, name)))
 
     def _select(self, owner: str, name: str) -> bytes:
-        assert self._db is not None
-        data: bytes = self._db.execute("SELECT data FROM text WHERE owner = ? AND name = ?", (owner, name)).fetchone()[
-            0
-        ]
+        data: bytes = (
+            self._connection()
+            .execute("SELECT data FROM text WHERE owner = ? AND name = ?", (owner, name))
+            .fetchone()[0]
+        )
         return data
 
     async def drop(self, owners: Iterable[str]) -> None:
@@ -119,14 +127,14 @@ class SqliteArchive:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        assert self._db is not None
-        self._db.execute("BEGIN IMMEDIATE")
+        db = self._connection()
+        db.execute("BEGIN IMMEDIATE")
         try:
-            yield self._db
-            self._db.execute("COMMIT")
+            yield db
+            db.execute("COMMIT")
         except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+            if db.in_transaction:
+                db.execute("ROLLBACK")
             raise
 
     async def _run(self, work: Callable[[], T]) -> T:

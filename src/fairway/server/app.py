@@ -174,7 +174,7 @@ class App:
             await self._resource(served, request, resource, verb)
         except ApiError as error:
             code = error.code
-            if request.method not in ("GET", "HEAD"):
+            if request.method not in ("GET", "HEAD") and code < 500:
                 await served.space.store.settled()
             raise
         except asyncio.CancelledError:

@@ -35,13 +35,18 @@ def test_what_is_kept_is_there_after_a_restart_until_it_is_dropped(tmp_path: Pat
     asyncio.run(test())
 
 
-def test_a_file_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_none_of_ours_is_refused_until_it_is_out_of_the_way(tmp_path: Path) -> None:
     (tmp_path / "output.db").write_bytes(b"this is no database, and long enough to be taken for one" * 100)
 
     async def test() -> None:
         archive = SqliteArchive(tmp_path / "output.db")
         with pytest.raises(ArchiveError, match=r"output\.db: file is not a database"):
             await archive.open()
+        with pytest.raises(ArchiveError, match="file is not a database"):
+            await archive.keep("pod", "main", b"x")
+        (tmp_path / "output.db").unlink()
+        await archive.keep("pod", "main", b"x")
+        assert await archive.read("pod", "main") == b"x"
         await archive.close()
 
     asyncio.run(test())

@@ -27,6 +27,7 @@ from fairway.control.times import render_time
 from fairway.control.workloads import making
 from fairway.control.workloads.making import Priorities
 from fairway.control.workloads.running import RunningPods
+from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.core.model import SECOND, Time
 from fairway.kinds.kueue.constants import RESOURCE_IN_USE, WORKLOAD_PRIORITY_CLASS
 
@@ -247,6 +248,8 @@ class JobRules:
             return stops
         changed = with_own_status(workload)
         release(changed, now, self._config.observable)
+        if _is_dispatched(look):  # it begins anew elsewhere, with all its pods
+            changed["status"].pop("reclaimablePods", None)
         if self._config.waits_for_pods:
             sync_pods_ready(changed, False, now)
         return [Write("updateStatus", WORKLOADS, changed)]
@@ -256,7 +259,9 @@ class JobRules:
         if not is_true(workload, "Admitted"):
             return None
         changed: Json | None = None
-        if self._config.gate("ReclaimablePods"):
+        # What a job that was dispatched before says of finished pods may be of an attempt that is lost: all of them run again.
+        again = _is_dispatched(look) and find_condition(workload, "Evicted") is not None
+        if self._config.gate("ReclaimablePods") and not again:
             free = [{"name": n, "count": c} for n, c in sorted(look.adapter.reclaimable(look.job).items())]
             if free and free != (workload["status"].get("reclaimablePods") or []):
                 changed = with_own_status(workload)
@@ -330,6 +335,11 @@ class JobRules:
             self._stopping[look.key] = text
             writes[0].notes.append(look.note("Normal", "Stopped", text))
         return writes
+
+
+def _is_dispatched(look: Look) -> bool:
+    """Whether other clusters run it."""
+    return look.adapter.managed_by(look.job) == MULTIKUEUE
 
 
 def _replacing(workload: Json, missing: int) -> tuple[str, str, str] | None:

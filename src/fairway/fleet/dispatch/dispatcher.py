@@ -24,7 +24,7 @@ from fairway.control.resources import CHECKS, KUEUE, WORKLOADS
 from fairway.control.times import parse_duration
 from fairway.core.admit.readiness import MULTIKUEUE
 from fairway.core.dispatch.decide import decide
-from fairway.core.dispatch.model import Case, DeleteRemote, Finish, Nominate, SyncJob
+from fairway.core.dispatch.model import Action, Bind, Case, DeleteRemote, Finish, Local, Nominate, SyncJob
 from fairway.core.dispatch.model import Link as LinkFacts
 from fairway.core.model import SECOND, Time
 from fairway.fleet.dispatch import facts
@@ -274,15 +274,6 @@ class Dispatcher:
         for key in sorted({*waiting, *self._held.pop(uid, ())}):
             self.touch(key)
 
-    def bound(self, uid: str) -> str:
-        """The cluster that a job of the hub was given to; empty while it was not."""
-        for key in self._places.of_job(uid):
-            workload = self.known.hub[WORKLOADS].get(key) or {}
-            cluster = (workload.get("status") or {}).get("clusterName")
-            if cluster:
-                return str(cluster)
-        return ""
-
     def safe_at(self, cluster: str) -> Time:
         """From when on nothing of ours runs on a cluster that is out of reach."""
         link = self._links.get(cluster)
@@ -400,6 +391,10 @@ class Dispatcher:
         if over and not self._seen(key, scene, over[0].cluster, now):
             decision.actions = [action for action in decision.actions if action not in over]
         scribe = Scribe(scene, self._origin, now, gated=self._gates)
+        unasked = _unasked(case.local, decision.actions)
+        if unasked:  # the API takes no cluster that was not asked; it is bound in the look after this
+            scribe.nominate([unasked])
+            decision.actions = []
         for action in decision.actions:
             if isinstance(action, Nominate):
                 self.nominator.nominate(key, scene, case, scribe, decision, now)
@@ -585,6 +580,12 @@ def _ended(job: Json) -> int:
     status = job.get("status") or {}
     found = (status.get("succeeded"), status.get("failed"))
     return sum(each for each in found if isinstance(each, int))
+
+
+def _unasked(local: Local, actions: Sequence[Action]) -> str:
+    """A cluster that is to be bound though nobody asks it: as when the hub started anew, asked nobody yet, and finds it admitted there."""
+    bound = [each.cluster for each in actions if isinstance(each, Bind)]
+    return bound[0] if bound and not local.cluster and bound[0] not in local.nominated else ""
 
 
 def _parameters(check: Item | None) -> tuple[str, str, str]:

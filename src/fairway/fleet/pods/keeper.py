@@ -2,7 +2,7 @@
 
 What is written is derived from the links' tables and the hub's own, and from nothing else: a hub that died anywhere ends with the same pods. A
 pod that is over and whose output is kept stays as long as its job, whatever becomes of it on its cluster. What nobody can know now (its cluster
-is out of reach) stays as it was seen last.
+is out of reach) stays as it was seen last, until the job is taken from that cluster: then its run there is over.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from fairway.api.errors import ApiError
 from fairway.control.adapters import Json
 from fairway.control.adapters.names import HUB_JOB
 from fairway.control.mirror import Mirror
+from fairway.control.resources import WORKLOADS
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
+from fairway.fleet.pods.bound import Bound
 from fairway.fleet.pods.mirrored import CLUSTER, Owner, facts, is_over, mirrored, owner_of
 from fairway.fleet.pods.saving import Saver
 from fairway.fleet.resources import PODS
-from fairway.runtime.archive import Archive
+from fairway.runtime.archive import Archive, ArchiveError
 
 log = logging.getLogger("fairway.fleet")
 _BATCH = 500
@@ -58,16 +60,20 @@ class PodKeeper:
         self._archive = archive
         self._changed = changed
         self.saver = Saver(archive, changed)
+        self.bound = Bound(hub[WORKLOADS], self._touch_all_of)
         self._owners: dict[str, tuple[Resource, str]] = {}
         """Jobs of the hub by their uid."""
         self._there: dict[str, dict[tuple[str, str], None]] = {}
-        """Pods of each job: cluster and key."""
+        """Pods of each job on clusters: cluster and key."""
+        self._here: dict[str, dict[str, None]] = {}
+        """Pods of each job on the hub."""
         self._dirty: dict[str, None] = {}
         self._writing: dict[str, None] = {}
         self._urgent: dict[str, None] = {}
         """Those that somebody waits for."""
         self._awaited: set[str] = set()
         """Jobs whose pods are to be told of as soon as they are over."""
+        self._drops: set[asyncio.Task[None]] = set()
         self._all_at = float("-inf")
         """When all that had changed was written last."""
         self._wake = asyncio.Event()
@@ -80,13 +86,18 @@ class PodKeeper:
             hub[resource].on_change(lambda key, before, after, kind=resource: self._on_job(kind, key, before, after))  # type: ignore[misc]
 
     async def start(self) -> None:
-        await self._archive.open()
+        try:
+            await self._archive.open()
+        except ArchiveError as error:
+            log.error("the output of finished pods cannot be kept, so their copies stay on their clusters: %s", error)
+        self.bound.load()
         for resource in self._jobs:
             for key in self._hub[resource]:
                 item = self._hub[resource].item(key)
                 if item is not None:
                     self._owners[item.uid or item.meta.uid] = (resource, key)
         for key in self._hub[PODS]:
+            self._on_pod_here(key, None, self._hub[PODS].item(key))
             self._touch(key)
         await self._forget_strangers()
         self._task = asyncio.get_running_loop().create_task(self._run(), name="pods-of-clusters")
@@ -97,6 +108,7 @@ class PodKeeper:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.saver.stop()
+        await asyncio.gather(*self._drops)
         await self._archive.close()
 
     async def _forget_strangers(self) -> None:
@@ -104,7 +116,13 @@ class PodKeeper:
         known = {
             item.uid or item.meta.uid for key in self._hub[PODS] if (item := self._hub[PODS].item(key)) is not None
         }
-        await self._archive.drop([uid for uid in self._archive.owners() if uid not in known])
+        await self._drop([uid for uid in self._archive.owners() if uid not in known])
+
+    async def _drop(self, uids: Sequence[str]) -> None:
+        try:
+            await self._archive.drop(uids)
+        except ArchiveError as error:
+            log.warning("what was kept of pods that are gone stays until the next start: %s", error)
 
     # --- what dispatching asks --------------------------------------------------------------------------------------
 
@@ -181,13 +199,22 @@ class PodKeeper:
         self._touch(key, urgent=found.job in self._awaited)
 
     def _on_pod_here(self, key: str, before: Item | None, after: Item | None) -> None:
-        if before is not None and after is None:
+        if after is not None:
+            known = facts(after.value) if _is_mirror(after) else None
+            if known is not None:
+                self._here.setdefault(known.job, {})[key] = None
+                if known.leaving:
+                    self._touch(key)
+        elif before is not None:
+            gone = facts(before.value)
+            pods = self._here.get(gone.job)
+            if pods is not None and pods.pop(key, 0) is None and not pods:
+                del self._here[gone.job]
             self._touch(key)
-            uid = facts(before.value).uid
-            if self.saver.kept(uid):
-                asyncio.get_running_loop().create_task(self._archive.drop([uid]), name=f"drop-{uid}")
-        elif after is not None and _is_mirror(after) and facts(after.value).leaving:
-            self._touch(key)
+            if self.saver.kept(gone.uid):
+                task = asyncio.get_running_loop().create_task(self._drop([gone.uid]), name=f"drop-{gone.uid}")
+                self._drops.add(task)
+                task.add_done_callback(self._drops.discard)
 
     def _on_job(self, resource: Resource, key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
@@ -200,8 +227,11 @@ class PodKeeper:
             self._awaited.discard(uid)
         elif not after.meta.deletion_timestamp:
             return
-        for _cluster, pod in self._there.get(uid, ()):
-            self._touch(pod)
+        self._touch_all_of(uid)
+
+    def _touch_all_of(self, job: str) -> None:
+        for key in (*(key for _cluster, key in self._there.get(job, ())), *self._here.get(job, ())):
+            self._touch(key)
 
     def _touch(self, key: str, *, urgent: bool = False) -> None:
         self._dirty[key] = None
@@ -297,10 +327,14 @@ class PodKeeper:
             return mirrored(pod, owner, cluster)
         if known is None:
             return None
-        link = self._links.get(known.cluster)
-        unknown = link is not None and not link.connected
+        unknown = not self._is_known(known.cluster) and self.bound.of(known.job) == known.cluster
         stays = self._lives(known.job) and (unknown or (known.over and self.saver.kept(known.uid)))
         return None if stays else "remove"
+
+    def _is_known(self, cluster: str) -> bool:
+        """Whether what is known of a cluster's pods is true now."""
+        link = self._links.get(cluster)
+        return link.knows(PODS) if link is not None else not self._links.expects(cluster)
 
     def _find(self, key: str, uid: str) -> tuple[str, Json, Owner] | None:
         """The pod of that name on a cluster whose job is here: the one that was seen before, or else the youngest."""
@@ -310,7 +344,10 @@ class PodKeeper:
             item = link.table(PODS).item(key) if link is not None else None
             job = facts(item.value).job if item is not None else ""
             owner = self._owner(job) if job else None
-            if item is not None and owner is not None:
+            if owner is not None and key.partition("/")[0] != owner.namespace:
+                continue  # a pod of another namespace says so, and has no right to
+            may_be = self._is_known(cluster) or self.bound.of(job) == cluster
+            if item is not None and owner is not None and may_be:
                 pod = item.json()
                 metadata = pod["metadata"]
                 found.append((metadata["uid"] == uid, metadata.get("creationTimestamp", ""), cluster, pod, owner))

@@ -54,6 +54,9 @@ class Run:
 
 
 class SimMachine:
+    honours_leases = True
+    """A planted fault: shims that do not look at their lease."""
+
     def __init__(self, name: str, loop: VirtualLoop, chance: Chance, chronicle: Chronicle, payloads: Payloads) -> None:
         self.name = name
         self._loop = loop
@@ -73,8 +76,6 @@ class SimMachine:
         """Lease files by path. They are not synced, and gone after a boot."""
         self.heard: Callable[[str], None] | None = None
         """The socket on which an engine hears of its runs."""
-        self.honours_leases = True
-        """A planted fault: shims that do not look at their lease."""
         self.boot()
 
     def boot(self) -> None:

@@ -69,7 +69,7 @@ class People:
 
     def _job(self, name: str) -> Json:
         chance = self._chance
-        seconds = chance.between(0.5, 30.0) if chance.below(3) else chance.between(0.01, 1.0)
+        seconds = chance.between(0.5, self._plan.longest_s) if chance.below(3) else chance.between(0.01, 1.0)
         failures = chance.below(3) if chance.below(5) == 0 else 0
         pods = 2 + chance.below(2) if chance.below(4) == 0 else 1
         cpus = 1 + chance.below(4 if pods == 1 else 2)

@@ -51,6 +51,8 @@ class Plan:
     clusters: int = 2
     dispatcher: str = ALL_AT_ONCE
     jobs: int = 10
+    longest_s: float = 30.0
+    """How long a payload runs at most."""
     submit_s: float = 30.0
     """In which time jobs are submitted."""
     rage_s: float = 60.0
@@ -81,7 +83,9 @@ def drawn(seed: int) -> Plan:
         clusters=2 + chance.below(2),
         dispatcher=DISPATCHERS[chance.below(3)],
         jobs=4 + chance.below(6),
-        climate=_some(Climate(every_s=chance.between(2.0, 10.0)), chance),
+        longest_s=(30.0, 30.0, 90.0)[chance.below(3)],
+        rage_s=(40.0, 60.0, 60.0, 120.0)[chance.below(4)],
+        climate=_some(Climate(every_s=chance.between(2.0, 12.0)), chance),
         habits=_some(Habits(every_s=chance.between(4.0, 20.0)), chance),
     )
 
