@@ -30,7 +30,7 @@ PODS = Resource("", "v1", "pods")
 EQUAL = ("8:16Gi", "8:16Gi", "8:16Gi")
 DIFFERENT = ("2:4Gi", "4:8Gi", "8:16Gi")
 CPUS = 14
-DIRECT = "directly, submitted → running"
+DIRECT = "jobs/s directly"
 FLEET = "through the hub, submitted → running"
 _BULK = 240
 _SLEEP_S = 2
@@ -89,12 +89,12 @@ def _about(runs: dict[str, list[Run]]) -> list[Result]:
         _beside("through the hub, submitted → finished", done, "jobs/s", "directly", beside),
         _beside("the last of all wait, p99", p99, "s", "directly", p99_beside, more_is_better=False),
         Result(
-            name="requests of the hub to clusters",
+            name="requests of the hub",
             value=median(each.calls / len(each.submitted) for each in ours),
             unit="per job",
             more_is_better=False,
             aim=10,
-            note="everything that the clusters answered while the jobs ran: copies, jobs, deletions, leases, lists",
+            note="everything that its clusters answered while the jobs ran: copies, jobs, deletions, output, leases, lists",
         ),
     ]
 
