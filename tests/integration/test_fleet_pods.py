@@ -18,7 +18,7 @@ from fairway.api.local import LocalClient
 from fairway.api.logs import LogOptions
 from fairway.api.request import Caller
 from fairway.control.adapters.names import HUB_JOB
-from fairway.control.resources import WORKLOADS
+from fairway.control.resources import NAMESPACES, WORKLOADS
 from fairway.fleet.resources import PODS
 
 NOW = "2025-11-13T02:13:20Z"
@@ -349,6 +349,26 @@ def test_a_job_that_is_deleted_takes_its_pods_with_it_whichever_way() -> None:
 
     async def nothing_left(made: Fleeting) -> bool:
         return await pods_here(made) == [] and await made.hub.all(JOBS) == []
+
+    run(test)
+
+
+def test_a_pod_that_claims_to_be_of_a_job_in_another_namespace_is_not_believed() -> None:
+    async def test(made: Fleeting) -> None:
+        await running(made)
+        there = made.clusters["two"]
+        job = await made.job("a")
+        assert job is not None
+        await there.client.create(NAMESPACES, {"metadata": {"name": "other"}})
+        marks = {
+            "labels": {"kueue.x-k8s.io/multikueue-origin": "hub"},
+            "annotations": {HUB_JOB: job["metadata"]["uid"]},
+        }
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        await there.client.create(PODS, {"metadata": {"name": "claims", **marks}, "spec": spec}, "other")
+        await made.hub.client.create(NAMESPACES, {"metadata": {"name": "other"}})
+        await made.settle()
+        assert [pod["metadata"]["name"] for pod in await pods_here(made)] == ["a-abcde"]
 
     run(test)
 

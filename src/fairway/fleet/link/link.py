@@ -95,6 +95,7 @@ class Link:
         self._ours = Query(labels=f"{names.MULTIKUEUE_ORIGIN}={origin}")
         self._custom: set[Resource] = set()
         self._lacking: set[Resource] = set()
+        self._listed: set[Resource] = set()
         self._waiting: set[str] = set()
         self._troubles: dict[str, ApiError] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -104,6 +105,10 @@ class Link:
 
     def has(self, resource: Resource) -> bool:
         return resource in self.tables
+
+    def knows(self, resource: Resource) -> bool:
+        """Whether the table of a kind is true now: it was listed, and the cluster is in reach."""
+        return self.connected and resource in self._listed
 
     def lacks(self, resource: Resource) -> bool:
         """Whether the cluster has said that it does not offer such a kind."""
@@ -125,6 +130,7 @@ class Link:
         self.client, self.guard = client, guard
         self._troubles.clear()
         self._lacking.clear()
+        self._listed.clear()
         self._waiting = {_source(kind) for kind in (WORKLOADS, *self._kinds)}
         if guard is None:
             self._watch_all(client)
@@ -191,8 +197,11 @@ class Link:
         async def synced() -> None:
             await reflector.synced.wait()
             handler.listed()
+            self._listed.add(resource)
             if matters:
                 self._report(_source(resource), None)
+            if resource == PODS:
+                self._on_state(self.name)  # whoever shows them here may trust the table from now on
 
         self._spawn(reflector.run(), f"link-{self.name}-{resource.plural}")
         self._spawn(synced(), f"link-{self.name}-{resource.plural}-synced")

@@ -71,6 +71,10 @@ class Links:
     def get(self, name: str) -> Link | None:
         return self._links.get(name)
 
+    def expects(self, name: str) -> bool:
+        """Whether a cluster of that name is part of the fleet, whether or not there is a link to it yet."""
+        return f"/{name}" in self._mirror[MULTIKUEUE_CLUSTERS]
+
     def names(self) -> list[str]:
         return sorted(self._links)
 

@@ -334,7 +334,7 @@ class PodKeeper:
     def _is_known(self, cluster: str) -> bool:
         """Whether what is known of a cluster's pods is true now."""
         link = self._links.get(cluster)
-        return link is None or link.connected
+        return link.knows(PODS) if link is not None else not self._links.expects(cluster)
 
     def _find(self, key: str, uid: str) -> tuple[str, Json, Owner] | None:
         """The pod of that name on a cluster whose job is here: the one that was seen before, or else the youngest."""
@@ -344,6 +344,8 @@ class PodKeeper:
             item = link.table(PODS).item(key) if link is not None else None
             job = facts(item.value).job if item is not None else ""
             owner = self._owner(job) if job else None
+            if owner is not None and key.partition("/")[0] != owner.namespace:
+                continue  # a pod of another namespace says so, and has no right to
             may_be = self._is_known(cluster) or self.bound.of(job) == cluster
             if item is not None and owner is not None and may_be:
                 pod = item.json()

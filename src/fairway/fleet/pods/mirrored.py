@@ -35,6 +35,7 @@ class Owner:
 
     api_version: str
     kind: str
+    namespace: str
     name: str
     uid: str
     labels: Mapping[str, str]
@@ -92,7 +93,9 @@ def owner_of(job: Json) -> Owner:
     metadata = job["metadata"]
     template = (job.get("spec") or {}).get("template") or {}
     labels = (template.get("metadata") or {}).get("labels") if isinstance(template, dict) else None
-    return Owner(job["apiVersion"], job["kind"], metadata["name"], metadata["uid"], labels or {})
+    return Owner(
+        job["apiVersion"], job["kind"], metadata.get("namespace", ""), metadata["name"], metadata["uid"], labels or {}
+    )
 
 
 def mirrored(pod: Json, owner: Owner, cluster: str) -> Json:
