@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import sys
 from collections import Counter
@@ -73,16 +74,17 @@ def _listed(counts: dict[str, int]) -> str:
 def _many(seeds: range, *, alone: bool, stop: bool) -> int:
     sums, clock = Sums(), SystemClock()
     began = said = clock.monotonic
-    for seed in seeds:
-        told = tell(seed, _plan(seed, alone=alone))
-        sums.add(told)
-        if told.broken:
-            _say(_verdict(told))
-            if stop:
-                break
-        if clock.monotonic - said >= _PROGRESS_S:
-            said = clock.monotonic
-            _say(f"{sums.line(said - began)}; {len(seeds) - sums.histories} to go")
+    with contextlib.suppress(KeyboardInterrupt):  # what was told until then counts
+        for seed in seeds:
+            told = tell(seed, _plan(seed, alone=alone))
+            sums.add(told)
+            if told.broken:
+                _say(_verdict(told))
+                if stop:
+                    break
+            if clock.monotonic - said >= _PROGRESS_S:
+                said = clock.monotonic
+                _say(f"{sums.line(said - began)}; {len(seeds) - sums.histories} to go")
     _say(sums.text())
     for told in sums.broken:
         _say(f"{_verdict(told)}\n  again: python -m fairway.sim.fleet --seed {told.seed}{' --alone' if alone else ''}")

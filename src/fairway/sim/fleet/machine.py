@@ -23,7 +23,7 @@ PAYLOAD = "payload"
 SKEW_S = 2.0
 """How far wall clocks are off, at most, when a history begins."""
 DRIFT = 0.01
-"""How much faster or slower a clock runs, at most: far more than the clock of any machine does, and a quarter of what leases stand."""
+"""How much faster or slower a clock runs, at most: far more than the clock of any machine does, and a tenth of what leases stand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ def _told(seed: int, plan: Plan) -> Told:
     async def story(loop: VirtualLoop) -> None:
         world = World(loop, seed)
         worlds.append(world)
-        with Hearing(world):
-            await _tell(world, plan)
+        await _tell(world, plan)
 
     broken = ""
     try:
-        virtual.run(story)
+        with Hearing(worlds):
+            virtual.run(story)
     except (Broken, Stuck) as error:
         broken = f"{type(error).__name__}: {error}"
     (world,) = worlds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairway.api.remote import RemoteClient
@@ -124,13 +124,15 @@ class World:
 class Hearing(logging.Handler):
     """What the program logs is part of the history; an error that it logs is one that it did not expect."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, worlds: Sequence[World]) -> None:
+        """worlds: the one that is told of, once it is there."""
         super().__init__(logging.WARNING)
-        self._world = world
+        self._worlds = worlds
         self._logger = logging.getLogger("fairway")
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._world.hear(record)
+        for world in self._worlds:
+            world.hear(record)
 
     def __enter__(self) -> None:
         self._logger.addHandler(self)
