@@ -95,7 +95,8 @@ def _left_on(node: Node, cancelled: dict[str, None]) -> list[str]:
     jobs, workloads = ([_decode(record.value) for record in space.store.records(each)] for each in (JOBS, WORKLOADS))
     copies = [each for each in (*jobs, *workloads) if MULTIKUEUE_ORIGIN in (each["metadata"].get("labels") or {})]
     found = [f"copy {each['kind']} {each['metadata']['name']}" for each in copies]
-    found += [f"cancelled {each['metadata']['name']}" for each in jobs if each["metadata"]["name"] in cancelled]
+    again = [each for each in jobs if each["metadata"]["name"] in cancelled and not is_true(each, "Complete")]
+    found += [f"cancelled {each['metadata']['name']}" for each in again]
     found += [f"open {each['metadata']['name']}" for each in workloads if not is_true(each, "Finished")]
     state = node.queueing[space.name].observer.state
     found += [f"quota of {key}" for key in state.ledger.by_key]

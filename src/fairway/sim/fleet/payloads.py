@@ -48,6 +48,11 @@ class Payloads:
     def completed(self, job: str) -> None:
         self._completed[job] = None
 
+    def gone(self, job: str) -> None:
+        """Deleted. One of its name that comes later, by a request that was long on its way, is another job."""
+        self._completed.pop(job, None)
+        self._evicted_at[job] = self._time()
+
     # --- what shims do ------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, machine: str, run_id: str, cpus: int) -> Stretch:

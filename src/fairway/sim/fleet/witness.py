@@ -136,8 +136,10 @@ class Witness:
         path = event.record.path
         if event.deleted and path in self._acknowledged:
             self._chronicle.breaks("nothing-lost", f"job {path} was deleted on {self._name}, and nobody asked for it")
-        elif not event.deleted:
+        if not event.deleted:
             self._follow_job(_json(event.record))
+        elif self._payloads is not None:
+            self._payloads.gone(path.partition("/")[2])
 
     def _count(self, record: Record) -> Workload | None:
         """The workload, if it holds quota."""
