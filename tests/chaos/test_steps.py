@@ -173,6 +173,7 @@ KEPT_LONG = [
     ("when it is bound", stop_hub),
     ("when the payload runs", cut),
     ("when the payload runs", stop_cluster),
+    ("when its end is told", swallow_answers),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import weakref
 from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
@@ -107,6 +108,7 @@ class HttpTransport:
         """Whom the certificate must name, if not the host of the URL."""
         self._closed = False
         self._session: aiohttp.ClientSession | None = None
+        self._answers: weakref.WeakSet[aiohttp.ClientResponse] = weakref.WeakSet()
         self._timeout = aiohttp.ClientTimeout(total=total_seconds, sock_connect=connect_seconds)
         self._connect_seconds = connect_seconds
         self._silent_seconds = silent_seconds
@@ -146,9 +148,13 @@ class HttpTransport:
             )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransportError(f"{self._server} cannot be reached: {error or type(error).__name__}") from None
+        self._answers.add(response)
         return _HttpReply(response)
 
     async def close(self) -> None:
+        """Whoever still reads an answer is told: a session that is closed lets its readers wait for ever."""
         self._closed = True
+        for response in list(self._answers):
+            response.content.set_exception(aiohttp.ClientConnectionError("the connection was closed by this side"))
         if self._session is not None:
             await self._session.close()

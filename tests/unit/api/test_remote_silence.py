@@ -121,3 +121,25 @@ def test_connections_are_probed_while_they_are_silent() -> None:
         return found
 
     assert asyncio.run(go()) == [1]
+
+
+def test_whoever_reads_an_answer_is_told_when_its_connection_is_closed_on_this_side() -> None:
+    async def silent(scope: object, receive: object, send: object) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
+        await send({"type": "http.response.body", "body": b"begun", "more_body": True})  # type: ignore[operator]
+        await asyncio.Event().wait()
+
+    async def go() -> ApiError:
+        async with listening(silent) as port:  # type: ignore[arg-type]
+            client = RemoteClient(HttpTransport(f"http://127.0.0.1:{port}"), lambda: "")
+            output = client.stream("/log")
+            assert await anext(output) == b"begun"
+            reading = asyncio.ensure_future(anext(output))
+            await asyncio.sleep(0)
+            await client.close()
+            with pytest.raises(ApiError) as raised:
+                async with asyncio.timeout(20):
+                    await reading
+            return raised.value
+
+    assert asyncio.run(go()).code == 0
