@@ -107,7 +107,9 @@ def test_output_is_whole_though_the_hub_is_killed_while_it_runs_and_while_it_end
     watched = subprocess.Popen(
         [sys.executable, "-m", "fairway", "logs", "-f", "kept"], env=fleet.env, stdout=subprocess.PIPE, text=True
     )
-    for _ in range(3):
+    for _ in range(2):
+        # Never for so long that the lease of what runs is over.
+        eventually(lambda: kubectl.run("logs", "job/kept", "--tail=1").code == 0, "the hub has its cluster")
         state = DataDir(fleet.data).running()
         assert state is not None
         os.kill(state.node_pid, signal.SIGKILL)

@@ -264,6 +264,26 @@ def test_output_is_kept_though_the_workload_is_gone_before_the_cluster_comes_bac
     run(test)
 
 
+def test_output_is_kept_though_nobody_has_heard_yet_that_the_pod_is_over() -> None:
+    async def test(made: Fleeting) -> None:
+        name = await running(made)
+        wire = made.wires["two"]
+        wire.outputs[f"default/{name}/c"] = b"bye\n"
+        await made.complete("a", "two")
+
+        async def leaving() -> bool:
+            return "deletionTimestamp" in (await made.job("a", "two") or {})["metadata"]
+
+        await until(leaving)
+        await made.clusters["two"].client.delete(PODS, name, "default", Deletion(grace_seconds=0))
+        await until(lambda: gone(made))
+        await made.settle()
+        wire.outputs.clear()
+        assert await read(made, name) == b"bye\n"
+
+    run(test)
+
+
 def test_the_output_of_a_plain_pod_is_read_through_the_hub_and_kept_too() -> None:
     async def test(made: Fleeting) -> None:
         container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}

@@ -22,7 +22,8 @@ WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 EXPLANATIONS = Resource("fairway.dev", "v1", "explanations")
 _BULK = 500
 _NEWS_SECONDS = 2
-_PATIENCE_S = 30.0
+_PATIENCE_S = {0: 30.0, 503: 10.0}
+"""How long one bears with no answer, and with one that says not now."""
 _AGAIN_S = 0.3
 _NOT_YET = 400
 """What a server answers that is asked for the output of a container that has not started."""
@@ -354,10 +355,10 @@ class Patience:
         self._since = None
 
     async def bear(self, error: ApiError) -> None:
-        """Raises it if the node answered so, or has not answered for long."""
+        """Raises it if that is the node's answer, or has been for long: a hub that is just back says 503 until it has its clusters."""
         now = asyncio.get_running_loop().time()
         self._since = now if self._since is None else self._since
-        if error.code or now - self._since > _PATIENCE_S:
+        if error.code not in _PATIENCE_S or now - self._since > _PATIENCE_S[error.code]:
             raise error
         await asyncio.sleep(_AGAIN_S)
 

@@ -59,8 +59,8 @@ class Pods(Protocol):
 
     def count(self, job: str, cluster: str) -> int: ...
 
-    def saved(self, job: Json, cluster: str) -> bool:
-        """Whether their output outlives them. The job as it is here."""
+    def saved(self, job: Json, cluster: str, *, finished: bool) -> bool:
+        """Whether their output outlives them. The job as it is here; finished: whether it is over."""
         ...
 
 
@@ -405,7 +405,7 @@ class Dispatcher:
         if decision.due is not None:
             heapq.heappush(self._due, (decision.due, key))
         outcome = scribe.outcome()
-        outcome.ops = self._allowed(key, outcome.ops, scene.jobs, now)
+        outcome.ops = self._allowed(key, outcome.ops, scene.jobs, is_true(scene.workload, "Finished"), now)
         return outcome
 
     def _on_the_way_out(self, key: str) -> frozenset[str]:
@@ -418,13 +418,13 @@ class Dispatcher:
                 found.add(cluster)
         return frozenset(found)
 
-    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], now: Time) -> list[Op]:
+    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], finished: bool, now: Time) -> list[Op]:
         """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
         held: set[str] = set()
         if self._pods is not None:
             for cluster in dict.fromkeys(op.cluster for op in ops if op.verb == "delete"):
                 for job in jobs:  # all of them are asked: each is seen to
-                    if not self._pods.saved(job, cluster):
+                    if not self._pods.saved(job, cluster, finished=finished):
                         held.add(cluster)
                         self._held.setdefault(job["metadata"]["uid"], set()).add(key)
         return [
@@ -508,7 +508,7 @@ class Dispatcher:
             scribe = Scribe(scene, self._origin, now)
             scribe.act(DeleteRemote(cluster))
             outcome.ops += scribe.outcome().ops
-        outcome.ops = self._allowed(key, outcome.ops, here, now)
+        outcome.ops = self._allowed(key, outcome.ops, here, _any_over(here), now)
         return outcome
 
     def _orphan_jobs(self, link: Link, key: str) -> list[tuple[Resource, Json]]:

@@ -1,7 +1,7 @@
 """Keeps the pods of a hub's jobs true on the hub: each is written as its cluster has it, at most a few times a second, many at once.
 
 What is written is derived from the links' tables and the hub's own, and from nothing else: a hub that died anywhere ends with the same pods. A
-pod that is over and whose output is kept stays as long as its job, whatever becomes of it on its cluster. What nobody can know now (its cluster
+pod whose output is kept stays as long as its job, whatever becomes of it on its cluster. What nobody can know now (its cluster
 is out of reach) stays as it was seen last, until the job is taken from that cluster: then its run there is over.
 """
 
@@ -142,8 +142,9 @@ class PodKeeper:
     def count(self, job: str, cluster: str) -> int:
         return sum(where == cluster for where, _key in self._there.get(job, ()))
 
-    def saved(self, job: Json, cluster: str) -> bool:
-        """Whether the output of all its pods there is kept; sees to it if not. Nobody needs that of a job that is gone."""
+    def saved(self, job: Json, cluster: str, *, finished: bool) -> bool:
+        """Whether the output of all its pods there is kept, and they are seen here; sees to it if not. Nobody needs that of a job that is
+        gone. finished: whether the job is over: then also pods matter of which nobody has heard yet that they are."""
         link = self._links.get(cluster)
         metadata = job["metadata"]
         if link is None or metadata.get("deletionTimestamp"):
@@ -154,8 +155,11 @@ class PodKeeper:
         found = True
         for where, key in self._there.get(metadata["uid"], ()):
             pod = link.table(PODS).get(key) if where == cluster else None
-            if pod is not None and is_over(pod):
+            if pod is not None and (finished or is_over(pod)):
                 found = self.saver.saved(link, pod, pod["metadata"]["uid"], metadata["uid"]) and found
+                if key in self._dirty or key in self._writing:
+                    self._touch(key, urgent=True)
+                    found = False
         return found
 
     def _is_over(self, cluster: str, key: str) -> bool:
@@ -328,7 +332,7 @@ class PodKeeper:
         if known is None:
             return None
         unknown = not self._is_known(known.cluster) and self.bound.of(known.job) == known.cluster
-        stays = self._lives(known.job) and (unknown or (known.over and self.saver.kept(known.uid)))
+        stays = self._lives(known.job) and (unknown or self.saver.kept(known.uid))
         return None if stays else "remove"
 
     def _is_known(self, cluster: str) -> bool:

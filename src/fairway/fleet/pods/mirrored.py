@@ -131,7 +131,7 @@ def is_over(pod: Json) -> bool:
 
 
 def containers(pod: Json) -> list[str]:
-    """Those that have run, in the order in which they did."""
+    """Those that run or have run, in the order in which they did."""
     status = pod.get("status") or {}
     found = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-    return [each["name"] for each in found if "terminated" in (each.get("state") or {})]
+    return [each["name"] for each in found if not {"terminated", "running"}.isdisjoint(each.get("state") or {})]
