@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Most tests of whole nodes wait more than they compute.
+WORKERS ?= 6
 
 .PHONY: demo test bench sim check clean
 
@@ -20,7 +22,7 @@ check: $(STAMP)
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

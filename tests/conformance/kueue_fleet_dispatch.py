@@ -9,6 +9,7 @@ from typing import Any
 
 from fairway.api.client import Item, Resource
 from fairway.control.adapters import ADAPTERS, names
+from fairway.control.conditions import is_true
 from fairway.control.configuration import Configuration, IncrementalDispatcher, MultiKueue
 from fairway.control.mirror import Mirror
 from fairway.control.resources import CHECKS, WORKLOADS
@@ -87,10 +88,10 @@ class Scene:
         )
         self._kinds = [each.resource for each in frameworks]
 
-    def fill(self, objects: list[Json]) -> None:
+    def fill(self, objects: list[Json], version: int = 1) -> None:
         for obj in objects:
             if obj["kind"] in KINDS:
-                self.hub[KINDS[obj["kind"]]].put(_item(obj))
+                self.hub[KINDS[obj["kind"]]].put(_item(obj, version))
         self.dispatcher.known.load()
 
     def worker(self, name: str, objects: list[Json], *, connected: bool = True, since: str | None = None) -> None:
@@ -107,9 +108,9 @@ class Scene:
         return self.dispatcher._look(key, self.now)
 
 
-def _item(obj: Json) -> Item:
+def _item(obj: Json, version: int = 1) -> Item:
     filled = copy.deepcopy(obj)
-    filled["metadata"] = {"uid": "", **filled["metadata"], "resourceVersion": "1"}
+    filled["metadata"] = {"uid": "", **filled["metadata"], "resourceVersion": str(version)}
     return Item(json.dumps(filled).encode())
 
 
@@ -218,7 +219,13 @@ def _reconcile(vector: Json) -> None:
         outcome = Outcome()  # what is left of it is collected when it is an orphan
     else:
         outcome = scene.look(key)
-    _compare(_apply(vector["objects"], outcome), want["managerObjects"], "the hub's objects")
+    objects = _apply(vector["objects"], outcome)
+    if _asks_whom_it_will_bind(key, objects, workers) and not outcome.ops:
+        # A cluster may be bound only if it was asked: that is an API's rule, which the vectors do not know. It is bound in the next look.
+        scene.fill(objects, version=2)
+        outcome = scene.look(key)
+        objects = _apply(objects, outcome)
+    _compare(objects, want["managerObjects"], "the hub's objects")
     for name, worker in workers.items():
         ops = [op for op in outcome.ops if op.cluster == name]
         after = _send(worker["objects"], ops, "createError" in worker)
@@ -233,6 +240,13 @@ def _reconcile(vector: Json) -> None:
     if after is not None:
         check(after, "5m0s", "the only time in the vectors")
         check(min(at for at, _key in scene.dispatcher._due), scene.now + 300 * SECOND, "when to look again")
+
+
+def _asks_whom_it_will_bind(key: str, objects: list[Json], workers: dict[str, Json]) -> bool:
+    local = next((obj for obj in objects if _key(obj) == ("Workload", key)), {})
+    asked = (local.get("status") or {}).get("nominatedClusterNames") or ()
+    copies = [obj for name in asked for obj in workers[name]["objects"] if _key(obj) == ("Workload", key)]
+    return len(asked) == 1 and any(is_true(copy, "Admitted") for copy in copies)
 
 
 def _is_rejected(workload: Json) -> bool:
