@@ -188,11 +188,12 @@ class AsyncClient:
         patience = Patience()
         while True:
             try:
+                # Listed before it is looked at: whatever happens after the look is in the stream.
+                listing = await self.api.list(JOBS, query)
                 now = await self.view(name, namespace)
                 patience.renew()
                 if right(now):
                     return now
-                listing = await self.api.list(JOBS, query)
                 async for event in self.api.watch(JOBS, query, revision=listing.revision):
                     if event.type == "ERROR":
                         break
