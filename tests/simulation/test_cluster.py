@@ -13,7 +13,7 @@ from fairway.sim.fleet.plan import alone
 from fairway.sim.fleet.story import tell
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-HISTORIES, GROUPS = 60, 4
+HISTORIES, GROUPS = 100, 5
 
 
 @pytest.mark.parametrize("group", range(GROUPS))

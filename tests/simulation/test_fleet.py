@@ -13,7 +13,7 @@ from fairway.sim.fleet.plan import drawn
 from fairway.sim.fleet.story import tell
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-HISTORIES, GROUPS = 24, 6
+HISTORIES, GROUPS = 40, 8
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
