@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks import probes, stores
 from benchmarks.result import Result, Rounds, Sample
 from fairway.engines.engine import RunSpec, RunState
+from fairway.engines.machine import descendants
 from fairway.engines.process import ProcessEngine
 
 IN_FLIGHT = 32
@@ -65,28 +66,28 @@ def run(quick: bool) -> list[Result]:
 
 
 class Watch:
-    """Clock, and the processor time of all that took part: ourselves, those we waited for, the zygote and those it waited for."""
+    """Clock, and the processor time of all that took part: ourselves, all processes below us, and those that each of them waited for."""
 
-    def __init__(self, zygote: int = 0) -> None:
-        self._zygote = zygote
-        self._clock, self._cpu = time.perf_counter(), self._cpu_s()
-
-    def _cpu_s(self) -> float:
-        return _cpu_s() + (_cpu_of_s(self._zygote) if self._zygote else 0.0)
+    def __init__(self) -> None:
+        self._clock, self._cpu = time.perf_counter(), _cpu_s()
 
     def per_second(self, count: int) -> Sample:
-        cpu_s = self._cpu_s() - self._cpu
+        cpu_s = _cpu_s() - self._cpu
         return Sample(count / (time.perf_counter() - self._clock), cpu_s / count * 1e6)
 
 
 def _cpu_s() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    """Who is waited for moves from its own account to that of its parent: the sum stays."""
+    ourselves = os.getpid()
+    return sum(_cpu_of_s(pid) for pid in (ourselves, *descendants(ourselves)))
 
 
 def _cpu_of_s(pid: int) -> float:
-    """Of another process and of those that it waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    """Of a process and of those that it waited for; nothing of one that ended just now."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -123,7 +124,7 @@ async def _runs_per_second(count: int) -> Sample:
         async with ProcessEngine(folder) as engine:
             await engine.ready()
             room = asyncio.Semaphore(IN_FLIGHT)
-            watch = Watch(engine.zygote_pid)
+            watch = Watch()
 
             async def ask(number: int) -> None:
                 await engine.start(RunSpec(f"run-{number}", ("/bin/true",)))
