@@ -31,16 +31,28 @@ sys.path.insert(0, sys.argv[1])
 from fairway.engines import shim
 gc.freeze(); gc.disable()
 folder, count, in_flight = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-running = 0
-for number in range(count):
-    if running == in_flight:
-        os.wait(); running -= 1
-    if os.fork() == 0:
+done, is_done = os.pipe()
+pipes = {}
+for number in range(min(count, in_flight)):
+    reader, pipe = os.pipe()
+    pid = os.fork()
+    if pid == 0:
         os.setsid()
-        os._exit(shim.main(f"{folder}/{number}"))
-    running += 1
-while running:
-    os.wait(); running -= 1
+        for other in (pipe, *pipes.values()):
+            os.close(other)
+        os._exit(shim.serve(reader, folder, is_done))
+    os.close(reader)
+    os.write(pipe, str(number).encode())
+    pipes[pid] = pipe
+for number in range(in_flight, count):
+    word = b""
+    while not word.endswith(b"\\n"):
+        word += os.read(done, 1)
+    os.write(pipes[int(word)], str(number).encode())
+for pipe in pipes.values():
+    os.close(pipe)
+for pid in pipes:
+    os.waitpid(pid, 0)
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -90,3 +91,9 @@ def alive(pid: int) -> bool:
         return read_small(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except OSError:
         return False
+
+
+def shim_of(folder: Path, run_id: str) -> int:
+    """The process that claimed the run."""
+    claim = json.loads((folder / "runs" / run_id / "claim").read_text().splitlines()[0])
+    return int(claim["pid"])

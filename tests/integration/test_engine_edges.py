@@ -96,7 +96,7 @@ def test_a_clock_that_jumps_back_does_not_make_a_run_end_before_it_began(tmp_pat
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import time; moments = iter(range(1000000, 0, -3600)); time.time = lambda: float(next(moments))\n"
-        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2]))"
+        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2], shim.Line()))"
     )
     command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(run)]
     assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == shim.DONE

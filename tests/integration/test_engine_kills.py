@@ -25,19 +25,20 @@ from tests.integration.engine_support import (
     processes_of,
     reached,
     seen,
+    shim_of,
 )
 from tests.integration.support import ROOT, asynchronous
 
-from fairway.engines import lease, zygotes
+from fairway.engines import lease, shim, zygotes
 from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
 ENGINE_POINTS = ("engine-made-folder", "engine-wrote-spec", "engine-asked", "engine-wished-stop", "engine-forgetting")
-ZYGOTE_POINTS = ("zygote-asked", "zygote-forked")
+ZYGOTE_POINTS = ("zygote-asked", "zygote-forked", "zygote-handed")
 SHIM_POINTS_BEFORE_THE_CLAIM = ("shim-drafted",)
 SHIM_POINTS_OF_NO_RETURN = ("shim-claimed", "shim-started", "shim-recording")
-SHIM_POINTS_AFTER_THE_RECORD = ("shim-recorded",)
+SHIM_POINTS_AFTER_THE_RECORD = ("shim-recorded", "shim-told")
 
 
 class Node:
@@ -163,9 +164,9 @@ def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(n
     assert process.wait_until(lambda: node.times("a") == 1, PATIENCE_S)
     first.kill()
     first.communicate()
-    claim = json.loads((node.folder / "runs" / "a" / "claim").read_text().splitlines()[0])
-    os.kill(claim["pid"], signal.SIGKILL)
-    assert process.wait_until(lambda: not alive(claim["pid"]), PATIENCE_S)
+    its_shim = shim_of(node.folder, "a")
+    os.kill(its_shim, signal.SIGKILL)
+    assert process.wait_until(lambda: not alive(its_shim), PATIENCE_S)
     assert node.run(fault="engine-settling")[0] == -signal.SIGKILL
     assert node.run()[1] == [["a", "lost", None, "Lost"]]
 
@@ -259,8 +260,7 @@ async def test_when_zygote_and_shim_are_both_killed_the_engine_ends_what_is_left
         await engine.start(RunSpec("x", ("/bin/sh", "-c", script)))
         await seen(tmp_path / "up")
         status = await reached(engine, "x", RunState.RUNNING)
-        claim = json.loads((tmp_path / "engine" / "runs" / "x" / "claim").read_text().splitlines()[0])
-        for pid in (engine.zygote_pid, claim["pid"]):
+        for pid in (engine.zygote_pid, shim_of(tmp_path / "engine", "x")):
             os.kill(pid, signal.SIGKILL)
         assert [status.state for status in await final(engine, "x")] == [RunState.LOST]
         assert not alive(status.pid)
@@ -274,11 +274,59 @@ async def test_what_runs_under_a_lease_dies_with_its_shim_when_nobody_else_is_le
         await engine.start(RunSpec("fenced", ("sleep", "1000"), lease=str(paper)))
         status = await reached(engine, "fenced", RunState.RUNNING)
     end_zygote(folder)
-    claim = json.loads((folder / "runs" / "fenced" / "claim").read_text().splitlines()[0])
-    os.kill(claim["pid"], signal.SIGKILL)
+    os.kill(shim_of(folder, "fenced"), signal.SIGKILL)
     assert await asyncio.to_thread(process.wait_until, lambda: not alive(status.pid), PATIENCE_S)
     async with engine_in(folder) as engine:
         assert [status.state for status in await final(engine, "fenced")] == [RunState.LOST]
+
+
+@asynchronous
+async def test_a_shim_has_one_run_after_another_and_hears_nothing_that_is_for_an_earlier_one(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder) as engine:
+        for name, script in (("first", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; exit 3"), ("next", "cd /")):
+            await engine.start(RunSpec(name, ("/bin/sh", "-c", script)))
+            await final(engine, name)
+        [first, short] = await final(engine, "first", "next")
+        assert (first.exit_code, short.exit_code) == (3, 0)
+        assert short.cpu_seconds < first.cpu_seconds
+        await engine.start(RunSpec("long", ("sleep", "1000")))
+        await reached(engine, "long", RunState.RUNNING)
+        assert shim_of(folder, "first") == shim_of(folder, "next") == shim_of(folder, "long")
+        await engine.stop("first", 0)
+        os.kill(shim_of(folder, "first"), shim.LOOK)
+        await engine.start(RunSpec("beside", ("true",)))
+        assert [status.exit_code for status in await final(engine, "beside")] == [0]
+        assert shim_of(folder, "beside") != shim_of(folder, "long")
+        assert (await engine.status("long")).state is RunState.RUNNING
+        await engine.stop("long", 10)
+        [stopped] = await final(engine, "long")
+        assert (stopped.exit_code, stopped.message) == (143, "stopped on request")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@asynchronous
+async def test_a_shim_that_is_killed_while_it_waits_for_a_run_is_not_missed(tmp_path: Path, number: int) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder) as engine:
+        for name in ("first", "next", "last"):
+            await engine.start(RunSpec(name, ("true",)))
+            assert [status.exit_code for status in await final(engine, name)] == [0]
+            os.kill(shim_of(folder, name), number)
+        assert len({shim_of(folder, name) for name in ("first", "next", "last")}) == 3
+
+
+@asynchronous
+async def test_shims_that_wait_for_a_run_end_with_their_zygote(tmp_path: Path) -> None:
+    folder, names = tmp_path / "engine", [f"r{number}" for number in range(4)]
+    async with engine_in(folder) as engine:
+        for name in names:
+            await engine.start(RunSpec(name, ("sleep", "0.1")))
+        await final(engine, *names)
+        shims = {shim_of(folder, name) for name in names}
+        assert len(shims) > 1
+        os.kill(engine.zygote_pid, signal.SIGKILL)
+        assert await asyncio.to_thread(process.wait_until, lambda: not any(map(alive, shims)), PATIENCE_S)
 
 
 @asynchronous

@@ -21,6 +21,9 @@ class Folder:
         self.path = os.path.abspath(path)
         self.fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
 
+    def close(self) -> None:
+        os.close(self.fd)
+
     def open(self, name: str, flags: int) -> int:
         return os.open(name, flags | os.O_CLOEXEC, 0o600, dir_fd=self.fd)
 
@@ -106,10 +109,14 @@ class Log:
                 self._size += written
                 view = view[written:]
 
-    def _turn(self) -> None:
+    def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    def _turn(self) -> None:
+        if self._fd >= 0:
+            self.close()
             os.rename("log.0", "log.1", src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
         self._fd = self._folder.open("log.0", os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND)
         self._size = 0

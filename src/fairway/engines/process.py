@@ -27,7 +27,7 @@ from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import Check, RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
-from fairway.engines.shim import MARK
+from fairway.engines.shim import LOOK, MARK
 from fairway.engines.zygotes import Zygotes, reachable
 from fairway.runtime.batches import Batches
 from fairway.runtime.disk import ThreadDisk
@@ -388,7 +388,7 @@ def _check(run: RunSpec) -> None:
 
 
 def _signal(shim: Claim) -> None:
-    """The very process that claimed the run, and no later one with its pid."""
+    """The very process that claimed the run, and no later one with its pid. It may have another run by now, and looks in its folder then."""
     try:
         fd = os.pidfd_open(shim.pid)
     except (AttributeError, OSError):
@@ -397,10 +397,10 @@ def _signal(shim: Claim) -> None:
         if start_ticks(shim.pid) == shim.start:
             with contextlib.suppress(ProcessLookupError):
                 if fd >= 0:
-                    for number in (signal.SIGTERM, signal.SIGCONT):  # should somebody have stopped it, it is to go on
+                    for number in (LOOK, signal.SIGCONT):  # should somebody have stopped it, it is to go on
                         signal.pidfd_send_signal(fd, number)
                 else:
-                    for number in (signal.SIGTERM, signal.SIGCONT):
+                    for number in (LOOK, signal.SIGCONT):
                         os.kill(shim.pid, number)
     finally:
         if fd >= 0:

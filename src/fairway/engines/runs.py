@@ -201,7 +201,7 @@ class Runs:
             try:
                 folder.try_to_record(json.loads(msgspec.json.encode(status)))
             finally:
-                os.close(folder.fd)
+                folder.close()
             return status
         finally:
             os.close(fd)

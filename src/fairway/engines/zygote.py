@@ -1,12 +1,15 @@
-"""A small process that outlives the node and forks the shims, each as cheap as a program written in C.
+"""A small process that outlives the node, forks the shims, each as cheap as a program written in C, and hands them runs.
 
 Its engine speaks to it over a socket in the folder, in lines:
 
-    engine → zygote    +ID       start a shim for the run
+    engine → zygote    +ID       a shim shall run it
                        retire    serve nobody any more; end with the last shim
     zygote → engine    hello VERSION PID
                        gone ID CODE       a shim ended without having done its work
                        cannot ID ERRNO    a shim could not be forked
+
+A shim that is done with its run gets the next: forking one costs more than all that it does for a short run. It waits for its next run at a pipe
+of its own, and all shims say that they are done through one that they share. A shim that waited too long in vain goes, but for the last.
 
 It knows nothing that matters: claims make every repeat harmless, so it may be killed at any moment and started again. It adopts the processes of
 shims that were killed, and ends them. A shim that somebody stopped could not end its payload with its lease: it is made to go on at once.
@@ -19,6 +22,7 @@ import errno
 import fcntl
 import gc
 import os
+import resource
 import select
 import signal
 import socket
@@ -31,7 +35,11 @@ SOCKET = "zygote.sock"
 LOCK = "zygote.lock"
 RUNS = "runs"
 IDLE_S = 2.0
-"""How long it waits for an engine when there is nothing to look after."""
+"""How long it waits for an engine when there is nothing to look after, and a shim for a run."""
+KEPT_IDLE = 1
+"""Shims that wait for a run however long it takes, so that one on an idle machine starts at once."""
+_FIRST_FD = 3
+"""After the three that every program has."""
 _LINE_BYTES_MAX = 1 << 20
 
 
@@ -40,6 +48,16 @@ def version() -> str:
     modules = (shim, folder, group, launch, machine)
     sources = (__file__, *(module.__file__ or "" for module in modules))
     return f"{zlib.crc32(b''.join(machine.read_small(source) for source in sources)):08x}"
+
+
+class _Shim:
+    def __init__(self, pid: int, pipe: int) -> None:
+        self.pid = pid
+        self.pipe = pipe
+        """Where it waits for its next run."""
+        self.run = ""
+        """That it has, or had last."""
+        self.idle_since = 0.0
 
 
 class Zygote:
@@ -51,7 +69,13 @@ class Zygote:
         self._listener: socket.socket | None = None
         self._engines: dict[int, socket.socket] = {}
         self._heard: dict[int, bytes] = {}
-        self._shims: dict[int, str] = {}
+        self._shims: dict[int, _Shim] = {}
+        self._idle: list[_Shim] = []
+        """Those without a run; who had one last comes last, and gets the next."""
+        self._running: set[str] = set()
+        self._done, self._is_done = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._done, False)
+        self._heard_done = b""
         self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
 
@@ -70,6 +94,7 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         self._poll.register(self._wake, select.POLLIN)
+        self._poll.register(self._done, select.POLLIN)
         self._listen()
         gc.collect()
         gc.freeze()
@@ -96,22 +121,46 @@ class Zygote:
 
     def _step(self) -> bool:
         """One round; False when there is nobody to serve and nothing to look after."""
-        idle = not self._engines and not self._shims
-        if idle and self._listener is None:
+        alone = not self._engines and not self._running
+        if alone and self._listener is None:
             return False
-        found = self._poll.poll(IDLE_S * 1000 if idle else None)
-        if idle and not found:
+        spare = len(self._idle) > KEPT_IDLE
+        found = self._poll.poll(IDLE_S * 1000 if alone or spare else None)
+        if alone and not found:
             return False
         for fd, _ in found:
             if fd == self._wake:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake, 4096)
+            elif fd == self._done:
+                self._hear_shims()
             elif self._listener is not None and fd == self._listener.fileno():
                 self._accept(self._listener)
             elif fd in self._engines:
                 self._hear(fd)
         self._reap()
+        self._let_go()
         return True
+
+    def _hear_shims(self) -> None:
+        """A word is written whole, and read whole but where the room to read it ends."""
+        while True:
+            try:
+                self._heard_done += os.read(self._done, 1 << 12)
+            except BlockingIOError:
+                break
+        *words, self._heard_done = self._heard_done.split(b"\n")
+        for word in words:
+            if (one := self._shims.get(int(word))) is not None:
+                self._running.discard(one.run)
+                one.idle_since = machine.boot_clock()
+                self._idle.append(one)
+
+    def _let_go(self) -> None:
+        """A shim whose pipe ends, ends."""
+        before = machine.boot_clock() - IDLE_S
+        while len(self._idle) > KEPT_IDLE and self._idle[0].idle_since < before:
+            self._end_pipe(self._idle.pop(0))
 
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -156,37 +205,62 @@ class Zygote:
 
     def _start(self, engine: socket.socket, run: str) -> None:
         machine.reach("zygote-asked")
-        if os.path.exists(f"{RUNS}/{run}/claim"):
+        if run in self._running or len(run.encode()) > shim.ID_BYTES_MAX:
             return
+        if not self._idle:
+            self._hear_shims()
+        while True:
+            try:
+                one = self._idle.pop() if self._idle else self._fork()
+            except OSError as error:
+                self._tell(engine, f"cannot {run} {error.errno or errno.EAGAIN}")
+                return
+            try:
+                os.write(one.pipe, run.encode())
+            except OSError:  # It was killed while it waited.
+                self._end_pipe(one)
+                continue
+            break
+        one.run = run
+        self._running.add(run)
+        machine.reach("zygote-handed")
+
+    def _fork(self) -> _Shim:
+        reader, pipe = os.pipe2(os.O_CLOEXEC)
         try:
             pid = os.fork()
-        except OSError as error:
-            self._tell(engine, f"cannot {run} {error.errno or errno.EAGAIN}")
-            return
+        except OSError:
+            os.close(reader)
+            os.close(pipe)
+            raise
         if pid == 0:
-            self._become_shim(run)
-        self._shims[pid] = run
+            self._become_shim(reader)
+        os.close(reader)
+        self._shims[pid] = _Shim(pid, pipe)
         machine.reach("zygote-forked")
+        return self._shims[pid]
 
-    def _become_shim(self, run: str) -> None:
-        """Never returns. Nothing of the zygote stays open: above all not its lock, which would outlive it here."""
+    def _become_shim(self, reader: int) -> None:
+        """Never returns. Nothing of the zygote stays open: above all not its lock, and no other's pipe, which would outlive it here."""
         code = shim.UNABLE
         try:
             signal.set_wakeup_fd(-1)
-            for engine in self._engines.values():
-                engine.close()
-            if self._listener is not None:
-                self._listener.close()
-                os.close(self._lock)
-            os.close(self._wake)
-            os.close(self._waker)
+            kept = [os.dup(reader), os.dup(self._is_done)]
+            for number, fd in enumerate(kept, start=_FIRST_FD):
+                os.dup2(fd, number, inheritable=False)
+            os.closerange(_FIRST_FD + len(kept), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
             os.setsid()
-            code = shim.main(f"{self._folder}/{RUNS}/{run}")
+            code = shim.serve(_FIRST_FD, f"{self._folder}/{RUNS}", _FIRST_FD + 1)
         except BaseException as error:
-            sys.stderr.write(f"the shim of {run} failed: {error!r}\n")
+            sys.stderr.write(f"a shim failed: {error!r}\n")
             sys.stderr.flush()
         finally:
             os._exit(code)
+
+    def _end_pipe(self, one: _Shim) -> None:
+        if one.pipe >= 0:
+            os.close(one.pipe)
+            one.pipe = -1
 
     def _reap(self) -> None:
         strays = False
@@ -202,13 +276,18 @@ class Zygote:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGCONT)
                 continue
-            run = self._shims.pop(pid, None)
+            one = self._shims.pop(pid, None)
             code = os.waitstatus_to_exitcode(status)
-            if run is None:
+            if one is not None:
+                self._end_pipe(one)
+                self._running.discard(one.run)
+                self._idle = [other for other in self._idle if other is not one]
+            if one is None:
                 strays = True
-            elif code not in (shim.DONE, shim.CLAIMED_BEFORE):
+            elif code != shim.DONE:
                 strays = True
-                gone.append((run, code))
+                if one.run:
+                    gone.append((one.run, code))
         if strays:
             self._end_strays()
         for run, code in gone:
