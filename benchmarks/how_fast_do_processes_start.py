@@ -16,9 +16,11 @@ from pathlib import Path
 
 from benchmarks import probes, stores
 from benchmarks.result import Result, Rounds, Sample
+from fairway.engines import places
 from fairway.engines.engine import RunSpec, RunState
 from fairway.engines.machine import descendants
 from fairway.engines.process import ProcessEngine
+from fairway.engines.record import begin
 
 IN_FLIGHT = 32
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -119,14 +121,15 @@ def spawned_per_second(count: int) -> Sample:
 
 def shims_per_second(count: int) -> Sample:
     with probes.folder() as folder:
+        places.make(str(folder))
         for number in range(count):
-            (folder / str(number)).mkdir()
-            (folder / str(number) / "spec").write_text(json.dumps({"id": str(number), "argv": ["/bin/true"]}))
+            spec = json.dumps({"id": str(number), "argv": ["/bin/true"]})
+            (folder / places.RUNS / str(number)).write_bytes(begin(spec.encode()))
         command = [sys.executable, "-I", "-S", "-c", BARE_SHIM, str(SOURCE), str(folder), str(count), str(IN_FLIGHT)]
         watch = Watch()
         subprocess.run(command, check=True)
         sample = watch.per_second(count)
-        ended = sum((folder / str(number) / "status").exists() for number in range(count))
+        ended = sum(b"exit_code" in record.read_bytes() for record in (folder / places.RUNS).iterdir())
         assert ended == count, f"{count - ended} of {count} shims left no record"
         return sample
 

@@ -9,10 +9,12 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from fairway.engines.engine import RunState, RunStatus
 from fairway.engines.machine import read_small
 from fairway.engines.process import ProcessEngine
+from fairway.engines.record import Record
 from fairway.runtime import process
 
 PATIENCE_S = 30.0
@@ -95,5 +97,11 @@ def alive(pid: int) -> bool:
 
 def shim_of(folder: Path, run_id: str) -> int:
     """The process that claimed the run."""
-    claim = json.loads((folder / "runs" / run_id / "claim").read_text().splitlines()[0])
-    return int(claim["pid"])
+    return int(recorded(folder, run_id)[0]["pid"])
+
+
+def recorded(folder: Path, run_id: str) -> list[dict[str, Any]]:
+    """What is in a run's record after its spec."""
+    record = Record(str(folder / "runs" / run_id), os.O_RDONLY)
+    record.close()
+    return [json.loads(line) for line in record.lines]

@@ -24,6 +24,7 @@ from tests.integration.engine_support import (
     output,
     processes_of,
     reached,
+    recorded,
     seen,
     shim_of,
 )
@@ -34,11 +35,11 @@ from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
-ENGINE_POINTS = ("engine-made-folder", "engine-wrote-spec", "engine-asked", "engine-wished-stop", "engine-forgetting")
+ENGINE_POINTS = ("engine-made-record", "engine-wrote-spec", "engine-asked", "engine-wished-stop", "engine-forgetting")
 ZYGOTE_POINTS = ("zygote-asked", "zygote-forked", "zygote-handed")
-SHIM_POINTS_BEFORE_THE_CLAIM = ("shim-drafted",)
+SHIM_POINTS_BEFORE_THE_CLAIM = ("shim-locked",)
 SHIM_POINTS_OF_NO_RETURN = ("shim-claimed", "shim-started", "shim-recording")
-SHIM_POINTS_AFTER_THE_RECORD = ("shim-recorded", "shim-told")
+SHIM_POINTS_AFTER_THE_RECORD = ("shim-wrote", "shim-recorded", "shim-told")
 
 
 class Node:
@@ -213,7 +214,7 @@ async def test_a_restarted_engine_adopts_what_runs_and_hears_of_what_ended_meanw
             )
         known = [await reached(first, name, RunState.RUNNING) for name in ("meanwhile", "later")]
     (tmp_path / "meanwhile").touch()
-    assert await asyncio.to_thread(process.wait_until, (folder / "runs" / "meanwhile" / "status").exists, PATIENCE_S)
+    assert await asyncio.to_thread(process.wait_until, lambda: "state" in recorded(folder, "meanwhile")[-1], PATIENCE_S)
     async with engine_in(folder) as second:
         assert (await second.status("meanwhile")).exit_code == 9
         assert await second.status("later") == known[1]
@@ -223,15 +224,18 @@ async def test_a_restarted_engine_adopts_what_runs_and_hears_of_what_ended_meanw
         assert status.exit_code == 9
 
 
+@pytest.mark.parametrize("after", [b"", b"\0" * 100, b'{"id": "old", "state": "exi', b'{"id": "ol\0\0'])
 @asynchronous
-async def test_a_run_of_an_earlier_boot_is_lost(tmp_path: Path) -> None:
+async def test_a_run_of_an_earlier_boot_is_lost_whatever_of_its_end_reached_the_disk(
+    tmp_path: Path, after: bytes
+) -> None:
     folder = tmp_path / "engine"
     async with engine_in(folder) as engine:
         await engine.start(RunSpec("old", ("true",)))
         await final(engine, "old")
     run = folder / "runs" / "old"
-    (run / "status").unlink()
-    (run / "claim").write_text('{"boot": "another", "pid": 1, "start": 1}\n{"pid": 1, "start": 1, "at": 5.0}\n')
+    spec = run.read_bytes().partition(b"\n")[0]
+    run.write_bytes(spec + b'\n{"boot": "another", "pid": 1, "start": 1}\n{"pid": 1, "start": 1, "at": 5.0}\n' + after)
     async with engine_in(folder) as engine:
         [status] = await final(engine, "old")
         assert (status.state, status.started_at) == (RunState.LOST, 5.0)

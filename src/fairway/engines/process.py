@@ -2,7 +2,7 @@
 
     start ─► spec, durable ─► zygote ─► shim: claim ─► payload ─► record ─► forget
 
-The engine may be killed between any two of these and started again: it then reads each run's folder (fairway.engines.runs) and goes on from
+The engine may be killed between any two of these and started again: it then reads each run's record (fairway.engines.runs) and goes on from
 what it finds. Whoever asks for what already happened changes nothing.
 """
 
@@ -183,7 +183,7 @@ class ProcessEngine:
     def logs(self, run_id: str, *, follow: bool = False, tail_lines: int | None = None) -> AsyncIterator[bytes]:
         run = self._known(run_id)
         return logs.read(
-            self._folders.path(run_id),
+            *self._folders.output(run_id),
             follow=follow,
             tail_lines=tail_lines,
             ended=lambda: run.status.final,
@@ -192,12 +192,11 @@ class ProcessEngine:
 
     async def check(self, run_id: str, check: Check, seconds: float) -> str:
         self._known(run_id)
-        folder = self._folders.path(run_id)
         spec = await self._disk.run(lambda: self._folders.spec(run_id)) if check.argv else None
-        env = {MARK: str(folder)}
+        env = {MARK: self._folders.mark(run_id)}
         if spec is not None and isinstance(given := spec.get("env"), dict):
             env = {**given, **env}
-        cwd = str((spec or {}).get("cwd") or folder / "work")
+        cwd = str((spec or {}).get("cwd") or self._folders.work(run_id))
         return await checks.look(check, env, cwd, seconds)
 
     async def forget(self, run_id: str) -> None:

@@ -1,14 +1,13 @@
 """The program under which every payload runs, whatever engine started it.
 
-    python -I -S shim.py RUN_FOLDER
+    python -I -S shim.py FOLDER ID
 
 It claims the run (so that it runs once, whoever asks how often), starts the payload, keeps its output within bounds, ends it with all its
 processes, and leaves a durable record of how it ended. A zygote gives it another run then: it has one at a time, and nothing of it is left
 when the next begins. It and its few sibling modules import nothing but a little of the standard library: a zygote forks many of it, and other
 engines start it afresh.
 
-In the run's folder: `spec` (what to run; written by the engine), `claim` (who runs it: locked for as long as the shim lives), `stop` (a wish to
-end it), `status` (how it ended), `log.0` and `log.1` (output, the newer and the older), `work` (where it runs).
+What it reads and writes, and where that is, is told in fairway.engines.record and fairway.engines.places.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ if __name__ == "__main__":
     # As a program, with no site to look in: the package is where we are.
     sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
 
-from fairway.engines import launch
-from fairway.engines.folder import Folder, Log
+from fairway.engines import launch, places
 from fairway.engines.group import Group
 from fairway.engines.launch import CannotStart, why
 from fairway.engines.machine import (
@@ -42,6 +40,8 @@ from fairway.engines.machine import (
     read_small,
     start_ticks,
 )
+from fairway.engines.output import Log
+from fairway.engines.record import Record
 
 DONE, CLAIMED_BEFORE, UNABLE = 0, 3, 4
 """How the shim itself exits: recorded; somebody else runs it or did; could not even claim it."""
@@ -62,7 +62,7 @@ ANNOUNCE_S = 0.005
 DRAIN_S = 2.0
 NOTIFY_S = 1.0
 MARK = "FAIRWAY_RUN"
-"""In the payload's environment: the run's folder, by which its processes are found when nothing else is left of it."""
+"""In the payload's environment: the run's record, by which its processes are found when nothing else is left of it."""
 
 _CHUNK_BYTES = 1 << 16
 _LOG_BYTES = 64 << 20
@@ -74,6 +74,8 @@ class Line:
 
     def __init__(self, zygote: int = -1) -> None:
         self._zygote = zygote
+        self.who: dict[str, object] = {"boot": BOOT_ID, "pid": os.getpid(), "start": start_ticks(os.getpid())}
+        """As we sign our claims."""
         self.fd, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.told_to_stop = self.told_to_look = False
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
@@ -106,13 +108,18 @@ class Line:
 class Shim:
     """One run, from claim to record."""
 
-    def __init__(self, folder: Folder, spec: dict[str, object], line: Line) -> None:
-        self._folder = folder
+    def __init__(self, root: str, run_id: str, record: Record, spec: dict[str, object], line: Line) -> None:
+        self._root = root
+        self._id = run_id
+        self._record = record
         self._spec = spec
         self._line = line
-        self._id = str(spec["id"])
         self._group = Group(spec.get("cgroup"))
-        self._log = Log(folder, _integer(spec.get("log_bytes", _LOG_BYTES)))
+        self._log = Log(
+            f"{root}/{places.LOGS}/{run_id}",
+            f"{root}/{places.OLDER_LOGS}/{run_id}",
+            _integer(spec.get("log_bytes", _LOG_BYTES)),
+        )
         self._poll = select.poll()
         self._output = -1
         self._payload = 0
@@ -129,11 +136,10 @@ class Shim:
 
     def run(self) -> int:
         self._poll.register(self._line.fd, select.POLLIN)
-        claim = self._folder.claim()
-        if claim is None:
+        if not self._record.claim(self._line.who):
             return CLAIMED_BEFORE
         try:
-            self._live(claim)
+            self._live()
         except BaseException:
             self._end_all()
             self._group.remove()
@@ -141,12 +147,10 @@ class Shim:
         self._log.close()
         if self._output >= 0:
             os.close(self._output)
-        os.close(claim)
         return DONE
 
-    def _live(self, claim: int) -> None:
+    def _live(self) -> None:
         reach("shim-claimed")
-        self._folder.reserve()
         try:
             self._before()
             self._start()
@@ -156,9 +160,8 @@ class Shim:
             return
         reach("shim-started")
         # Not synced: who the payload was matters only as long as the machine runs.
-        who = json.dumps({"pid": self._payload, "start": start_ticks(self._payload), "at": self._started_at})
         with contextlib.suppress(OSError):
-            os.write(claim, who.encode() + b"\n")
+            self._record.add({"pid": self._payload, "start": start_ticks(self._payload), "at": self._started_at})
         self._announce_at = boot_clock() + ANNOUNCE_S
         self._attend()
         self._end_all()
@@ -169,12 +172,22 @@ class Shim:
 
     def _before(self) -> None:
         """What must hold when the payload starts: nobody wants it stopped, and its lease still runs."""
-        if self._line.told_to_stop or self._folder.read("stop") is not None:
+        if self._line.told_to_stop or self._wish() is not None:
             raise CannotStart(128 + signal.SIGTERM, "Stopped", "stopped before it started")
         if self._spec.get("lease"):
             self._lease_until = self._read_lease()
             if self._lease_until is None or self._lease_until <= boot_clock():
                 raise CannotStart(128 + signal.SIGKILL, "LeaseExpired", "the lease had run out before it started")
+
+    def _wish(self) -> dict[str, object] | None:
+        """That somebody has, to end it."""
+        try:
+            found = json.loads(read_small(f"{self._root}/{places.STOPS}/{self._id}"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def _read_lease(self) -> float | None:
         """Until when, on this boot's clock. A lease of another boot, or of a term after the run's own, says nothing about it."""
@@ -192,7 +205,7 @@ class Shim:
 
     def _start(self) -> None:
         environment = {"PATH": launch.PATH, **_strings(self._spec.get("env"))}
-        environment[MARK] = self._folder.path
+        environment[MARK] = f"{self._root}/{places.RUNS}/{self._id}"
         self._enter()
         argv = [str(part) for part in _list(self._spec.get("argv"))]
         program = launch.find_program(argv, environment)
@@ -212,15 +225,16 @@ class Shim:
         self._poll.register(self._output, select.POLLIN)
 
     def _enter(self) -> None:
-        work = os.path.join(self._folder.path, "work")
+        work, mounts = f"{self._root}/{places.WORK}/{self._id}", _list(self._spec.get("mounts"))
+        cwd = str(self._spec.get("cwd") or work)
         try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(work, 0o700)
-            for mount in _list(self._spec.get("mounts")):
+            if mounts or cwd == work:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(work, 0o700)
+            for mount in mounts:
                 launch.mount(work, mount)
         except OSError as error:
             raise CannotStart(128, "StartError", f"cannot prepare the working folder: {why(error)}") from error
-        cwd = str(self._spec.get("cwd") or work)
         try:
             os.chdir(cwd)
         except (OSError, ValueError) as error:
@@ -254,8 +268,8 @@ class Shim:
     def _hear(self) -> None:
         if not self._line.told_to_stop and not self._line.told_to_look:
             return
-        # A wish that is not in the folder is for a run that we had before.
-        wish = self._folder.read("stop")
+        # A wish that is not there is for a run that we had before.
+        wish = self._wish()
         if self._line.told_to_stop or wish is not None:
             until = (wish or {}).get("until")
             end = float(until) if isinstance(until, int | float) else boot_clock() + STOP_GRACE_S
@@ -397,7 +411,7 @@ class Shim:
         }
 
     def _finish(self, status: dict[str, object]) -> None:
-        self._folder.record(status)
+        self._record.finish(status)
         reach("shim-recorded")
         self._line.say_done()
         reach("shim-told")
@@ -442,17 +456,17 @@ def _strings(value: object) -> dict[str, str]:
     return {str(name): str(text) for name, text in value.items()} if isinstance(value, dict) else {}
 
 
-def main(path: str, line: Line) -> int:
+def main(root: str, run_id: str, line: Line) -> int:
     """One run. Whoever has more for us finds nothing of it left, but for the working folder."""
     try:
-        folder = Folder(path)
+        record = Record(f"{root}/{places.RUNS}/{run_id}")
         try:
-            spec = folder.read("spec")
-            return UNABLE if spec is None else Shim(folder, spec, line).run()
+            spec = json.loads(record.spec)
+            return Shim(root, run_id, record, spec, line).run()
         finally:
-            folder.close()
-    except OSError as error:
-        sys.stderr.write(f"cannot run {path}: {error}\n")
+            record.close()
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"cannot run {run_id} in {root}: {error}\n")
         return UNABLE
 
 
@@ -466,7 +480,7 @@ def serve(reader: int, root: str, done: int) -> int:
             return DONE if run is not None else UNABLE
         if served == RUNS_MAX:
             line.say_no_more()
-        code = main(f"{root}/{run}", line)
+        code = main(root, run, line)
         if code == UNABLE:
             return UNABLE
         if code == CLAIMED_BEFORE:
@@ -492,4 +506,5 @@ if __name__ == "__main__":
     if os.getpid() != os.getpgrp():
         os.setsid()
     be_called(NAME)
-    sys.exit(main(sys.argv[1], Line()))
+    places.make(sys.argv[1])
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2], Line()))

@@ -29,11 +29,10 @@ import socket
 import sys
 import zlib
 
-from fairway.engines import folder, group, launch, machine, shim
+from fairway.engines import group, launch, machine, output, places, record, shim
 
 SOCKET = "zygote.sock"
 LOCK = "zygote.lock"
-RUNS = "runs"
 IDLE_S = 2.0
 """How long it waits for an engine when there is nothing to look after, and a shim for a run."""
 KEPT_IDLE = 1
@@ -45,7 +44,7 @@ _LINE_BYTES_MAX = 1 << 20
 
 def version() -> str:
     """Of the code that a zygote has loaded: after an upgrade the engine wants another one."""
-    modules = (shim, folder, group, launch, machine)
+    modules = (shim, record, output, places, group, launch, machine)
     sources = (__file__, *(module.__file__ or "" for module in modules))
     return f"{zlib.crc32(b''.join(machine.read_small(source) for source in sources)):08x}"
 
@@ -250,7 +249,7 @@ class Zygote:
                 os.dup2(fd, number, inheritable=False)
             os.closerange(_FIRST_FD + len(kept), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
             os.setsid()
-            code = shim.serve(_FIRST_FD, f"{self._folder}/{RUNS}", _FIRST_FD + 1)
+            code = shim.serve(_FIRST_FD, self._folder, _FIRST_FD + 1)
         except BaseException as error:
             sys.stderr.write(f"a shim failed: {error!r}\n")
             sys.stderr.flush()
