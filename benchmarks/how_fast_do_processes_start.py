@@ -48,9 +48,10 @@ for number in range(min(count, in_flight)):
     pipes[pid] = pipe
 for number in range(in_flight, count):
     word = b""
-    while not word.endswith(b"\\n"):
+    while not word.endswith(b"f\\n"):
+        word = b"" if word.endswith(b"\\n") else word
         word += os.read(done, 1)
-    os.write(pipes[int(word)], str(number).encode())
+    os.write(pipes[int(word[:-2])], str(number).encode())
 for pipe in pipes.values():
     os.close(pipe)
 for pid in pipes:

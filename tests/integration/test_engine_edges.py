@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -91,6 +90,27 @@ def test_many_shims_for_one_run_start_it_once(tmp_path: Path) -> None:
     assert (tmp_path / "ran").read_text() == "x\n"
 
 
+def test_a_shim_that_served_long_enough_says_so_and_goes(tmp_path: Path) -> None:
+    for run_id in ("a", "b", "c"):
+        written_run(tmp_path, run_id, argv=["true"])
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from fairway.engines import shim; shim.RUNS_MAX = 2; sys.exit(shim.serve(0, sys.argv[2], 1))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as served:
+        assert served.stdin is not None
+        assert served.stdout is not None
+        for run_id, word in (("a", shim.FREE), ("b", shim.LEAVES)):
+            served.stdin.write(run_id.encode())
+            said = served.stdout.readline().decode()
+            while said == f"{served.pid}{shim.RUNS}\n":
+                said = served.stdout.readline().decode()
+            assert said == f"{served.pid}{word}\n"
+        assert served.wait(PATIENCE_S) == shim.DONE
+    assert recorded(tmp_path, "c") == []
+
+
 def test_a_clock_that_jumps_back_does_not_make_a_run_end_before_it_began(tmp_path: Path) -> None:
     written_run(tmp_path, "jump", argv=["true"])
     program = (
@@ -170,11 +190,10 @@ async def test_a_slow_watcher_sees_the_latest_state_of_each_run_and_a_new_one_se
 
 
 @asynchronous
-async def test_news_that_found_no_listener_is_found_by_looking(tmp_path: Path) -> None:
+async def test_news_that_were_lost_are_found_by_looking(tmp_path: Path) -> None:
     async with engine_in(tmp_path, rescan_s=0.05) as engine:
-        # Nobody reads the socket any more: datagrams pile up, and shims do not wait for us.
-        assert engine._socket is not None
-        asyncio.get_running_loop().remove_reader(engine._socket)
+        assert engine._zygotes is not None
+        engine._zygotes._look = lambda run_id: None
         ids = [f"r{number}" for number in range(15)]
         for run_id in ids:
             await engine.start(RunSpec(run_id, ("true",)))

@@ -244,7 +244,7 @@ async def test_a_run_of_an_earlier_boot_is_lost_whatever_of_its_end_reached_the_
 
 @asynchronous
 async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path: Path) -> None:
-    async with engine_in(tmp_path / "engine") as engine:
+    async with engine_in(tmp_path / "engine", rescan_s=1000) as engine:
         await engine.start(
             RunSpec("long", ("/bin/sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 2"))
         )
@@ -255,6 +255,21 @@ async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path:
         assert (await engine.status("long")).state is RunState.RUNNING
         (tmp_path / "go").touch()
         assert [status.exit_code for status in await final(engine, "long")] == [2]
+
+
+@asynchronous
+async def test_what_a_zygote_heard_and_told_nobody_is_found_when_it_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder, rescan_s=1000) as engine:
+        await engine.start(
+            RunSpec("a", ("/bin/sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 2"))
+        )
+        await reached(engine, "a", RunState.RUNNING)
+        os.kill(engine.zygote_pid, signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        assert await asyncio.to_thread(process.wait_until, lambda: "state" in recorded(folder, "a")[-1], PATIENCE_S)
+        os.kill(engine.zygote_pid, signal.SIGKILL)
+        assert [status.exit_code for status in await final(engine, "a")] == [2]
 
 
 @asynchronous
@@ -347,7 +362,7 @@ async def test_a_zygote_of_an_older_program_retires_and_its_runs_go_on(
     real, asked = zygotes.zygote.version, []
     # The first that answers seems to be of another version.
     monkeypatch.setattr(zygotes.zygote, "version", lambda: real() if asked else asked.append(1) or "other")
-    async with engine_in(folder) as second:
+    async with engine_in(folder, rescan_s=1000) as second:
         assert second.zygote_pid != old
         (tmp_path / "go").touch()
         assert [status.exit_code for status in await final(second, "long")] == [2]

@@ -28,6 +28,7 @@ from fairway.engines.engine import Check, RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
 from fairway.engines.shim import LOOK, MARK
+from fairway.engines.zygote import NODE_SOCKET
 from fairway.engines.zygotes import Zygotes, reachable
 from fairway.runtime.batches import Batches
 from fairway.runtime.disk import ThreadDisk
@@ -35,7 +36,6 @@ from fairway.runtime.disk import ThreadDisk
 RESCAN_S = 5.0
 _TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
-_SOCKET = "node.sock"
 
 
 @dataclass(slots=True)
@@ -97,7 +97,14 @@ class ProcessEngine:
             self._take(run_id, look)
         # Only now: what was said while we looked has waited in the socket, and is about runs that we know by now.
         asyncio.get_running_loop().add_reader(listener, self._hear)
-        self._zygotes = Zygotes(self.folder, unclaimed=self._unclaimed, gone=self._gone, cannot=self._cannot)
+        self._zygotes = Zygotes(
+            self.folder,
+            unclaimed=self._unclaimed,
+            missed=lambda: self._spawn(self._scan()),
+            look=self._look_if_known,
+            gone=self._gone,
+            cannot=self._cannot,
+        )
         self._zygotes.open()
         self._spawn(self._rescan())
 
@@ -114,7 +121,7 @@ class ProcessEngine:
             asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.folder / _SOCKET)
+            os.unlink(self.folder / NODE_SOCKET)
         self._disk.close()
         self._folders.close()
         self._cgroups.remove()
@@ -234,8 +241,8 @@ class ProcessEngine:
         for run_id, _ in batch:
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
             self._publish(run_id)
-            if self._zygotes is not None:
-                self._zygotes.ask(run_id)
+        if self._zygotes is not None:
+            self._zygotes.ask(run_id for run_id, _ in batch)
 
     async def _remove(self, batch: Sequence[str]) -> None:
         await self._disk.run(lambda: self._folders.remove(batch))
@@ -249,7 +256,7 @@ class ProcessEngine:
             "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
             "lease": os.path.abspath(run.lease) if run.lease else "",
             "lease_since": run.lease_since,
-            "notify": str(self.folder / _SOCKET),
+            "notify": str(self.folder / NODE_SOCKET),
             "log_bytes": run.limits.log_bytes,
             "memory_bytes": run.limits.memory_bytes,
             "open_files": run.limits.open_files,
@@ -268,7 +275,7 @@ class ProcessEngine:
 
     def _listen(self) -> socket.socket:
         """Under its name only once it is bound: no shim finds a socket that nobody reads."""
-        draft = f"{_SOCKET}.new"
+        draft = f"{NODE_SOCKET}.new"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.folder / draft)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -279,7 +286,7 @@ class ProcessEngine:
         finally:
             os.close(fd)
         os.chmod(self.folder / draft, 0o600)
-        os.rename(self.folder / draft, self.folder / _SOCKET)
+        os.rename(self.folder / draft, self.folder / NODE_SOCKET)
         self._socket = listener
         return listener
 
@@ -287,9 +294,11 @@ class ProcessEngine:
         assert self._socket is not None
         with contextlib.suppress(BlockingIOError):
             while True:
-                run_id = self._socket.recv(256).decode(errors="replace")
-                if run_id in self._runs:
-                    self._look(run_id)
+                self._look_if_known(self._socket.recv(256).decode(errors="replace"))
+
+    def _look_if_known(self, run_id: str) -> None:
+        if run_id in self._runs:
+            self._look(run_id)
 
     def _gone(self, run_id: str) -> None:
         """A shim died: with its claim the run is lost, before it somebody else may try."""
@@ -313,21 +322,24 @@ class ProcessEngine:
     def _ask_if_unclaimed(self, run_id: str) -> None:
         run = self._runs.get(run_id)
         if run is not None and not run.claimed and not run.status.final and self._zygotes is not None:
-            self._zygotes.ask(run_id)
+            self._zygotes.ask([run_id])
 
     async def _rescan(self) -> None:
-        """For what nobody told us: a node that was stopped, a datagram that found no room."""
+        """For what nobody told us: a node that was stopped, a zygote that was killed with what it had heard."""
         while True:
             await asyncio.sleep(self._rescan_s)
             waited = list(self._unclaimed())
-            live = [run_id for run_id, run in self._runs.items() if not run.status.final]
-            for first in range(0, len(live), _SCANNED_AT_ONCE):
-                some = live[first : first + _SCANNED_AT_ONCE]
-                looks = await asyncio.to_thread(lambda some=some: [(run, self._folders.look(run)) for run in some])  # type: ignore[misc]
-                for run_id, look in looks:
-                    self._take(run_id, look)
+            await self._scan()
             for run_id in waited:
                 self._ask_if_unclaimed(run_id)
+
+    async def _scan(self) -> None:
+        live = [run_id for run_id, run in self._runs.items() if not run.status.final]
+        for first in range(0, len(live), _SCANNED_AT_ONCE):
+            some = live[first : first + _SCANNED_AT_ONCE]
+            looks = await asyncio.to_thread(lambda some=some: [(run, self._folders.look(run)) for run in some])  # type: ignore[misc]
+            for run_id, look in looks:
+                self._take(run_id, look)
 
     def _recall(self) -> Sequence[tuple[str, Look]]:
         return [(run_id, self._folders.look(run_id)) for run_id in self._folders.open()]

@@ -46,6 +46,8 @@ from fairway.engines.record import Record
 DONE, CLAIMED_BEFORE, UNABLE = 0, 3, 4
 """How the shim itself exits: recorded; somebody else runs it or did; could not even claim it."""
 
+RUNS, FREE, LEAVES = "r", "f", "l"
+"""What a shim says to its zygote, after its pid: the payload runs; the run is done with, and it is free for another, or goes."""
 NAME = "fairway-shim"
 RUNS_MAX = 1000
 """That one process serves: whatever it gathers in that time goes with it."""
@@ -74,6 +76,8 @@ class Line:
 
     def __init__(self, zygote: int = -1) -> None:
         self._zygote = zygote
+        self.done = FREE
+        """What is said when a run is done with."""
         self.who: dict[str, object] = {"boot": BOOT_ID, "pid": os.getpid(), "start": start_ticks(os.getpid())}
         """As we sign our claims."""
         self.fd, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -95,14 +99,15 @@ class Line:
         with contextlib.suppress(BlockingIOError):
             os.read(self.fd, 4096)
 
-    def say_done(self) -> None:
-        """Before the node hears of it, so that what it asks for because a run ended finds a shim that is free."""
-        if self._zygote >= 0:
-            with contextlib.suppress(BrokenPipeError):
-                os.write(self._zygote, f"{os.getpid()}\n".encode())
-
-    def say_no_more(self) -> None:
-        self._zygote = -1
+    def tell(self, word: str) -> bool:
+        """Whether there is a zygote to hear it, and to tell the node."""
+        if self._zygote < 0:
+            return False
+        try:
+            os.write(self._zygote, f"{os.getpid()}{word}\n".encode())
+        except BrokenPipeError:
+            self._zygote = -1
+        return self._zygote >= 0
 
 
 class Shim:
@@ -262,7 +267,7 @@ class Shim:
             self._hear()
             if self._announce_at is not None and boot_clock() >= self._announce_at:
                 self._announce_at = None
-                self._notify()
+                self._notify(RUNS)
             self._reap()
 
     def _hear(self) -> None:
@@ -413,12 +418,13 @@ class Shim:
     def _finish(self, status: dict[str, object]) -> None:
         self._record.finish(status)
         reach("shim-recorded")
-        self._line.say_done()
+        self._notify(self._line.done)
         reach("shim-told")
-        self._notify()
 
-    def _notify(self) -> None:
+    def _notify(self, word: str) -> None:
         """The node hears of it at once if it listens; if not, it will look."""
+        if self._line.tell(word):
+            return
         address = str(self._spec.get("notify") or "")
         if not address:
             return
@@ -478,13 +484,12 @@ def serve(reader: int, root: str, done: int) -> int:
         run = _next(reader, line)
         if not run:
             return DONE if run is not None else UNABLE
-        if served == RUNS_MAX:
-            line.say_no_more()
+        line.done = LEAVES if served == RUNS_MAX else FREE
         code = main(root, run, line)
         if code == UNABLE:
             return UNABLE
         if code == CLAIMED_BEFORE:
-            line.say_done()
+            line.tell(line.done)
     return DONE
 
 
