@@ -86,11 +86,6 @@ class Cluster:
     async def __aexit__(self, *_: object) -> None:
         await self._node.stop()
 
-    @property
-    def zygote_pid(self) -> int:
-        assert self._node.cluster is not None
-        return self._node.cluster.engine.zygote_pid
-
 
 def _job(name: str, *command: str) -> dict[str, object]:
     return job_object(JobRequest(list(command), name=name, cpu=1))
@@ -98,9 +93,8 @@ def _job(name: str, *command: str) -> dict[str, object]:
 
 async def _jobs_per_second(count: int) -> Sample:
     with probes.folder() as folder:
-        cluster = Cluster(folder)
-        async with cluster as client:
-            watch = Watch(cluster.zygote_pid)
+        async with Cluster(folder) as client:
+            watch = Watch()
             finished = asyncio.ensure_future(_all_finished(client, count))
             for start in range(0, count, _BULK):
                 numbers = range(start, min(start + _BULK, count))
