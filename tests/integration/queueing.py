@@ -37,13 +37,11 @@ _PATIENCE_S = 20.0
 class StoppedClock:
     def __init__(self, now: float = 1_763_000_000.0) -> None:
         self.now = now
-
-    @property
-    def monotonic(self) -> float:
-        return self.now
+        self.monotonic = 0.0
 
     def move(self, seconds: float) -> None:
         self.now += seconds
+        self.monotonic += max(0.0, seconds)
 
 
 class Cluster:
@@ -72,9 +70,9 @@ class Cluster:
                 keeper.start()
         self.start(client)
 
-    def start(self, client: Callable[[Client], Client] = lambda client: client) -> None:
+    def start(self, client: Callable[[Client], Client] = lambda client: client, status_seconds: float = 0.0) -> None:
         ours = client(LocalClient(self.space, "kueue"))
-        self.queueing = Queueing(ours, self.clock, self.ids, self.config, status_seconds=0.0)
+        self.queueing = Queueing(ours, self.clock, self.ids, self.config, status_seconds=status_seconds)
         self.queueing.start()
 
     async def close(self) -> None:

@@ -48,7 +48,9 @@ from fairway.runtime.ids import Ids
 log = logging.getLogger("fairway.control")
 COMPONENT = "kueue-workload-controller"
 STATUS_SECONDS = 0.25
-"""The shortest time between two rounds of queue statuses while there is other work."""
+"""The shortest time between two rounds of queue statuses: soon for those who look, and seldom beside the work itself."""
+_STATUS_RESTS = 4
+"""And so many times what the last round took: what a thousand queues tell takes no more than its share from the work itself."""
 _LOOKS_MAX = 2000
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
@@ -88,7 +90,7 @@ class Queueing:
         decay = self.observer.state.settings.usage_decay
         self._sampling = max(decay.sampling, SECOND) if decay is not None else None
         self._sample_at: Time = 0
-        self._status_at = float("-inf")
+        self._status_from = float("-inf")
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
         self.known = asyncio.Event()
@@ -146,7 +148,7 @@ class Queueing:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set():
+                elif not self._wake.is_set() and not self._status.due:
                     self.idle.set()
             except ApiError as error:
                 log.warning("queueing: %s; trying again", error.message)
@@ -166,9 +168,8 @@ class Queueing:
         if self.decider.busy:
             await self._decide(now)
         busy = self.jobs.busy or bool(self.observer.looks) or self.decider.busy
-        if self._status.due and (not busy or self._status_rested()):
-            self._status_at = self._clock.monotonic
-            await self._apply(self._status.writes(now))
+        if self._status.due and self._status_rested():
+            await self._tell_statuses(now)
         if not busy and self._telling.busy:
             await self._apply(self._telling.writes(now))
         return busy or self._telling.busy or (self._status.due and self._status_rested())
@@ -185,8 +186,14 @@ class Queueing:
             if self.applier.trouble is not None:
                 raise self.applier.trouble
 
+    async def _tell_statuses(self, now: Time) -> None:
+        began = self._clock.monotonic
+        await self._apply(self._status.writes(now))
+        ended = self._clock.monotonic
+        self._status_from = max(began + self._status_seconds, ended + _STATUS_RESTS * (ended - began))
+
     def _status_rested(self) -> bool:
-        return self._clock.monotonic - self._status_at >= self._status_seconds
+        return self._clock.monotonic >= self._status_from
 
     def _nap(self) -> float:
         naps = [_LONGEST_NAP]
@@ -195,7 +202,7 @@ class Queueing:
         if self._sampling is not None:
             naps.append(max(0.0, (self._sample_at - self.now()) / SECOND) + 0.001)
         if self._status.due:
-            naps.append(self._status_seconds)
+            naps.append(max(0.0, self._status_from - self._clock.monotonic) + 0.001)
         return min(naps)
 
     # --- workloads --------------------------------------------------------------------------------------------------
