@@ -13,9 +13,13 @@ _JOBS = 5
 
 
 async def _admitted(here: Cluster, count: int) -> None:
+    admitted = set()
     async with asyncio.timeout(30):
-        while sum("Admitted" in conditions(each) for each in await here.all(WORKLOADS)) < count:
-            await asyncio.sleep(0)
+        async for event in here.client.watch(WORKLOADS, Query()):
+            if "Admitted" in conditions(event.item.json()):
+                admitted.add(event.item.path)
+            if len(admitted) >= count:
+                return
 
 
 def test_statuses_wait_for_each_other_and_the_last_one_is_true() -> None:
@@ -30,6 +34,8 @@ def test_statuses_wait_for_each_other_and_the_last_one_is_true() -> None:
             async def listen() -> None:
                 async for event in here.client.watch(CLUSTER_QUEUES, Query()):
                     told.append(event.item.json()["status"]["admittedWorkloads"])
+                    if told[-1] == _JOBS:
+                        return
 
             listener = asyncio.create_task(listen())
             for number in range(_JOBS):
@@ -39,9 +45,7 @@ def test_statuses_wait_for_each_other_and_the_last_one_is_true() -> None:
             here.clock.move(61)
             here.queueing.wake()
             async with asyncio.timeout(30):
-                while told[-1] != _JOBS:
-                    await asyncio.sleep(0)
-            listener.cancel()
+                await listener
             (tenant,) = await here.all(LOCAL_QUEUES)
             assert (tenant["status"]["admittedWorkloads"], tenant["status"]["pendingWorkloads"]) == (_JOBS, 0)
             assert tenant["status"]["flavorsUsage"][0]["resources"][0]["total"] == str(_JOBS)

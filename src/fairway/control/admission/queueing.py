@@ -79,7 +79,7 @@ class Queueing:
         self.recorder = Recorder(client, clock)
         self.observer = Observer(self.config, self.mirror, self.now)
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
-        self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
+        self.life = Lifecycle(self.config, _World(self.observer, self.jobs))
         self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
         self.decider = Decider(self.config, self.observer, self.mirror)
         self._status = QueueStatus(self.config, self.observer, self.mirror)
@@ -237,7 +237,7 @@ class Queueing:
             if obj is None:
                 continue
             try:
-                verdict = self._life.look(obj, now)
+                verdict = self.life.look(obj, now)
             except Exception:  # one workload that nobody understands must not hold up all others
                 log.exception("queueing: workload %s cannot be looked at; it stays as it is", key)
                 continue
