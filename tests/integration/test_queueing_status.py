@@ -7,6 +7,7 @@ import asyncio
 from tests.integration.queueing import JOBS, Cluster, cluster, conditions, job
 
 from fairway.api.client import Query
+from fairway.control.admission.queueing import Pace
 from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 
 _JOBS = 5
@@ -28,7 +29,8 @@ def test_statuses_wait_for_each_other_and_the_last_one_is_true() -> None:
             await here.queue("main", str(_JOBS))
             assert here.queueing is not None
             await here.queueing.stop()
-            here.start(status_seconds=60.0)
+            here.pace = Pace(status_seconds=60.0)
+            here.start()
             told = []
 
             async def listen() -> None:
