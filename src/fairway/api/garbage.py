@@ -10,7 +10,9 @@ the objects as they are then; everything it does can be repeated, so a crash in 
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
@@ -25,6 +27,8 @@ from fairway.store import Event, Record
 
 _OPTIONS = Options(manager="garbage-collector")
 _STEP = 500
+_TURN = 200
+"""Records read at a start before others get their turn."""
 
 
 class Key(NamedTuple):
@@ -41,26 +45,9 @@ class GarbageCollector:
         self._queue: deque[Key] = deque()
         self._queued: set[Key] = set()
         self._worker = Worker("garbage-collector", self._step)
+        self._complete = False
+        """Whether the index holds all that is there: nothing is decided before."""
         space.store.listen(self._observe)
-
-    def load(self) -> None:
-        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there."""
-        store = self._space.store
-        for bucket in store.buckets():
-            for record in store.bucket(bucket).records.values():
-                if record.owners:
-                    self._index(record, add=True)
-                if _leaves(record):
-                    self._look_at(record)
-        missing = set(self._dependents)
-        for bucket in store.buckets():
-            kind = self._space.registry.bucket(bucket)
-            if kind is None or not kind.volatile:  # nothing belongs to what may be lost
-                missing.difference_update(
-                    codec.uid_of(record.value) for record in store.bucket(bucket).records.values()
-                )
-        for key in sorted(key for uid in missing for key in self._dependents[uid]):
-            self._enqueue(key)
 
     def start(self) -> None:
         self._worker.start()
@@ -68,19 +55,50 @@ class GarbageCollector:
     async def stop(self) -> None:
         await self._worker.stop()
 
+    # --- what is there at a start ---------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there.
+
+        Nobody waits for this, so others get their turn all the time. What happens meanwhile is observed as ever."""
+        async for record in self._all():
+            if record.owners:
+                self._index(record, add=True)
+            if _leaves(record):
+                self._look_at(record)
+        missing = set(self._dependents)
+        async for record in self._all():
+            kind = self._space.registry.bucket(record.bucket)
+            if kind is None or not kind.volatile:  # nothing belongs to what may be lost
+                missing.discard(codec.uid_of(record.value))
+        for key in sorted(key for uid in missing for key in self._dependents.get(uid, ())):
+            self._enqueue(key)
+
+    async def _all(self) -> AsyncIterator[Record]:
+        """Every record, each as it is when its turn comes."""
+        store = self._space.store
+        for bucket in store.buckets():
+            records = store.bucket(bucket).records
+            for count, path in enumerate(list(records)):
+                record = records.get(path)
+                if record is not None:
+                    yield record
+                if count % _TURN == _TURN - 1:
+                    await asyncio.sleep(0)
+
     # --- observe --------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
         record, previous = event.record, event.previous
-        if previous is not None and (event.deleted or previous.owners != record.owners):
+        same = previous is not None and (previous.head == record.head or previous.owners == record.owners)
+        if previous is not None and (event.deleted or not same):
             self._index(previous, add=False)
         if event.deleted:
             self._owner_gone(record)
         else:
-            if previous is None or previous.owners != record.owners:
+            if not same and record.owners:
                 self._index(record, add=True)
-                if record.owners:
-                    self._look_at(record)
+                self._look_at(record)
             if _leaves(record):
                 self._look_at(record)
         if self._queue:
@@ -119,6 +137,9 @@ class GarbageCollector:
 
     async def _step(self) -> bool:
         """Handle some of the queue; whether there is more."""
+        if not self._complete:
+            await self._load()
+            self._complete = True
         writes: list[Write] = []
         for _ in range(min(_STEP, len(self._queue))):
             key = self._queue.popleft()

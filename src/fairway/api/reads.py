@@ -205,4 +205,4 @@ class Changes:
 def _last_seen(record: Record, revision: int) -> Record:
     """The state that a watcher knew, under the revision at which it left its sight."""
     value = restamp(record.value, record.revision, revision)
-    return Record(record.bucket, record.path, revision, value, record.labels, record.owners, record.fields)
+    return Record(record.bucket, record.path, revision, value, record.head)
