@@ -10,7 +10,6 @@ the objects as they are then; everything it does can be repeated, so a crash in 
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -22,12 +21,12 @@ from fairway.api.errors import ApiError
 from fairway.api.objects import FOREGROUND, ORPHAN
 from fairway.api.request import DeleteOptions, Options, Target, Write
 from fairway.api.space import Space
-from fairway.api.worker import Worker
-from fairway.store import Event, Record
+from fairway.api.worker import Worker, give_way
+from fairway.store import NO_HEAD, Event, Record
 
 _OPTIONS = Options(manager="garbage-collector")
 _STEP = 500
-_TURN = 200
+_SLICE = 200
 """Records read at a start before others get their turn."""
 
 
@@ -58,33 +57,33 @@ class GarbageCollector:
     # --- what is there at a start ---------------------------------------------------------------------------------
 
     async def _load(self) -> None:
-        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there.
-
-        Nobody waits for this, so others get their turn all the time. What happens meanwhile is observed as ever."""
-        async for record in self._all():
-            if record.owners:
-                self._index(record, add=True)
-            if _leaves(record):
-                self._look_at(record)
+        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there. What happens meanwhile is
+        observed as ever."""
+        for bucket in self._space.store.buckets():
+            async for records in self._slices(bucket):
+                for record in records:
+                    if record.head is not NO_HEAD:
+                        self._index(record, add=True)
+                    if _leaves(record):
+                        self._look_at(record)
         missing = set(self._dependents)
-        async for record in self._all():
-            kind = self._space.registry.bucket(record.bucket)
-            if kind is None or not kind.volatile:  # nothing belongs to what may be lost
-                missing.discard(codec.uid_of(record.value))
+        for bucket in self._space.store.buckets():
+            kind = self._space.registry.bucket(bucket)
+            if kind is not None and kind.volatile:
+                continue  # nothing belongs to what may be lost
+            async for records in self._slices(bucket):
+                missing.difference_update([codec.uid_of(record.value) for record in records])
         for key in sorted(key for uid in missing for key in self._dependents.get(uid, ())):
             self._enqueue(key)
 
-    async def _all(self) -> AsyncIterator[Record]:
-        """Every record, each as it is when its turn comes."""
-        store = self._space.store
-        for bucket in store.buckets():
-            records = store.bucket(bucket).records
-            for count, path in enumerate(list(records)):
-                record = records.get(path)
-                if record is not None:
-                    yield record
-                if count % _TURN == _TURN - 1:
-                    await asyncio.sleep(0)
+    async def _slices(self, bucket: str) -> AsyncIterator[list[Record]]:
+        """All records, each as it is when its turn comes. Nobody waits for this: others go first."""
+        records = self._space.store.bucket(bucket).records
+        paths = list(records)
+        for start in range(0, len(paths), _SLICE):
+            yield [record for path in paths[start : start + _SLICE] if (record := records.get(path)) is not None]
+            if start + _SLICE < len(paths):
+                await give_way()
 
     # --- observe --------------------------------------------------------------------------------------------------
 

@@ -27,10 +27,12 @@ class Selection:
     selectable: tuple[str, ...] = ()
 
     def matches(self, record: Record) -> bool:
-        if self.labels is not None and not self.labels.matches(
-            dict(zip(record.labels[::2], record.labels[1::2], strict=True))
-        ):
-            return False
+        if self.labels is not None:
+            if self.labels.mark not in record.head:
+                return False
+            labels = record.labels
+            if not self.labels.matches(dict(zip(labels[::2], labels[1::2], strict=True))):
+                return False
         if self.fields is None:
             return True
         namespace, _slash, name = record.path.partition("/")

@@ -24,7 +24,7 @@ from fairway.core.model import Time
 
 LOOKS_MAX = 2000
 """Jobs looked at in one pass, so that others get their turn."""
-FOUND_MAX = 200
+FOUND_MAX = 50
 """Of those that were only found at a start, so that what happens now is not kept waiting."""
 
 
