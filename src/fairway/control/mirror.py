@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from fairway.api.client import EVERYWHERE, Client, Item, Known, Query, Resource
 from fairway.api.reflector import Reflector
 from fairway.control.adapters import Json
 
+T = TypeVar("T")
 OnChange = Callable[[str, Item | None, Item | None], None]
 """Told the key, what was known and what is now; None is nothing."""
 _TOMBSTONES_MAX = 10_000
@@ -48,11 +49,6 @@ def _identified(item: Item) -> Item:
     return Item(item.value, f"{meta.namespace}/{meta.name}", meta.uid, int(meta.resource_version))
 
 
-def is_live(workload: Item) -> bool:
-    """A cheap look at the bytes: whether a workload seems to hold quota. Good enough to say who comes first, and for nothing else."""
-    return b'"admission":{' in workload.value and b'"type":"Finished"' not in workload.value
-
-
 class Table:
     """The objects of one resource by `namespace/name`."""
 
@@ -61,6 +57,7 @@ class Table:
         self._items: dict[str, Item] = {}
         self._gone: dict[str, int] = {}
         self._views: dict[str, tuple[Item, Json]] = {}
+        self._read: tuple[Item | None, object, Any] = (None, None, None)
         self._listeners: list[OnChange] = []
 
     def on_change(self, listener: OnChange) -> None:
@@ -81,6 +78,15 @@ class Table:
                 del self._views[next(iter(self._views))]
             seen = self._views[key] = (known, known.json())
         return seen[1]
+
+    def read(self, item: Item, decode: Callable[[bytes], T]) -> T:
+        """What a decoder makes of an item: once for all who are told of the same change one after the other."""
+        last, how, seen = self._read
+        if last is not item or how is not decode:
+            seen = decode(item.value)
+            self._read = (item, decode, seen)
+        result: T = seen
+        return result
 
     def views(self) -> Iterable[tuple[Item, Json]]:
         """What is shared at the moment, and what it was decoded from."""

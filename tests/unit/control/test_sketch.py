@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.api.client import Item
 from fairway.control import compile as compiler
-from fairway.control.admission.sketch import Sketch, waiting
+from fairway.control.admission.sketch import Sketch, glimpse, waiting
 from fairway.core.model import Settings
 from fairway.core.shapes import Shapes
 
@@ -52,7 +51,7 @@ def _workload(**changes: Any) -> Json:
 
 
 def _look(obj: Json) -> Sketch | None:
-    return waiting(Item(msgspec.json.encode(obj)))
+    return waiting(glimpse(msgspec.json.encode(obj)))
 
 
 def _likeness(obj: Json) -> bytes:
@@ -66,7 +65,7 @@ def test_a_sketch_gives_the_same_workload_as_the_whole_object() -> None:
     whole = compiler.workload(obj, Shapes(), Settings())
     sketch = _look(obj)
     assert sketch is not None
-    quick = sketch.workload(whole.shape, None)
+    quick = sketch.workload(whole.key, whole.shape, None)
     for field in fields(whole):
         assert getattr(quick, field.name) == getattr(whole, field.name), field.name
 

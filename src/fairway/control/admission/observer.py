@@ -10,12 +10,12 @@ import msgspec
 from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.adapters import Json
-from fairway.control.admission.sketch import Sketch, waiting
+from fairway.control.admission.sketch import Sketch, glimpse, waiting
 from fairway.control.agenda import Agenda
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.configuration import Configuration
 from fairway.control.limits import with_defaults
-from fairway.control.mirror import Mirror, is_live
+from fairway.control.mirror import Mirror
 from fairway.control.resources import (
     CHECKS,
     CLUSTER_QUEUES,
@@ -212,7 +212,9 @@ class Observer:
 
     # --- workloads --------------------------------------------------------------------------------------------------
 
-    def _on_workload(self, key: str, _before: Item | None, after: Item | None) -> None:
+    def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        if after is not None and before is None and self.looks.starting and self._found(key, after):
+            return
         self._touch(key)
         if after is None:
             self._stranded.pop(key, None)
@@ -220,9 +222,21 @@ class Observer:
             self.state.remove(key, self._now())
             self._ready(key, True)
             return
-        self.looks.add(key, urgent=is_live(after))
+        self.looks.add(key, urgent=self._workloads.read(after, glimpse).is_live)
         self.enter(key)
         self._touch(key)
+
+    def _found(self, key: str, item: Item) -> bool:
+        """At a start: whether one of many that only wait, and are like others, is in line now."""
+        sketch = self._sketch(key, item)
+        known = self._alike.get(sketch.likeness) if sketch is not None else None
+        if sketch is None or known is None:
+            return False
+        workload = sketch.workload(key, *known)
+        self.looks.add(key)
+        self._wait(workload, untold=not sketch.is_told(_OVER))
+        self.queues_touched[workload.queue] = self.tenants_touched[workload.tenant_queue] = None
+        return True
 
     def _touch(self, key: str) -> None:
         """Whatever counts this workload has to count again."""
@@ -241,7 +255,7 @@ class Observer:
         known = self._alike.get(sketch.likeness) if sketch is not None else None
         if sketch is not None and known is not None:
             self._ready(key, True)
-            self._wait(sketch.workload(*known), untold=not sketch.is_told(_OVER))
+            self._wait(sketch.workload(key, *known), untold=not sketch.is_told(_OVER))
             return
         obj = self._workloads.view(key) or {}
         if is_true(obj, "Finished"):
@@ -271,7 +285,7 @@ class Observer:
     def _sketch(self, key: str, item: Item) -> Sketch | None:
         """Where nothing but the workload itself has a say."""
         usual = not self.state.settings.variants and not self._ranges.get(key.partition("/")[0])
-        return waiting(item) if usual else None
+        return waiting(self._workloads.read(item, glimpse)) if usual else None
 
     def submit(self, workload: Workload) -> None:
         old = self.state.lines.waiting.get(workload.key)
