@@ -14,7 +14,7 @@ from fairway.api.local import LocalClient
 from fairway.api.namespaces import NamespaceController
 from fairway.api.space import Space
 from fairway.control.adapters import ADAPTERS
-from fairway.control.admission.queueing import Queueing
+from fairway.control.admission.queueing import AT_ONCE, Queueing
 from fairway.control.configuration import Configuration
 from fairway.control.in_use import InUse
 from fairway.control.resources import CLUSTER_QUEUES, COHORTS, FLAVORS, LOCAL_QUEUES, NAMESPACES, WORKLOADS
@@ -57,6 +57,7 @@ class Cluster:
         self.space = Space("test", store or Store(), kinds, self.clock, self.ids)
         self.client = LocalClient(self.space, "test")
         self.queueing: Queueing | None = None
+        self.pace = AT_ONCE
         self._keepers: list[Any] = []
 
     async def open(self, client: Callable[[Client], Client] = lambda client: client, *, keep: bool = True) -> None:
@@ -73,8 +74,8 @@ class Cluster:
         self.start(client)
 
     def start(self, client: Callable[[Client], Client] = lambda client: client) -> None:
-        ours = client(LocalClient(self.space, "kueue"))
-        self.queueing = Queueing(ours, self.clock, self.ids, self.config, status_seconds=0.0)
+        ours = client(LocalClient(self.space, "kueue", reports=True))
+        self.queueing = Queueing(ours, self.clock, self.ids, self.config, pace=self.pace)
         self.queueing.start()
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from fairway.api.client import Client, Known
@@ -47,12 +48,25 @@ from fairway.runtime.ids import Ids
 
 log = logging.getLogger("fairway.control")
 COMPONENT = "kueue-workload-controller"
-STATUS_SECONDS = 0.25
-"""The shortest time between two rounds of queue statuses while there is other work."""
 _LOOKS_MAX = 2000
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
 _QUEUES_FIRST = (NAMESPACES, TOPOLOGIES, CHECKS, FLAVORS, COHORTS, CLUSTER_QUEUES, LOCAL_QUEUES, LIMIT_RANGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long what can wait is kept waiting while there is other work."""
+
+    status_seconds: float = 0.25
+    """Between two rounds of queue statuses."""
+    quiet_seconds: float = 1.0
+    """Those who wait are told why once nothing was decided for so long …"""
+    flowing_seconds: float = 5.0
+    """… and while work flows some of them every so often."""
+
+
+IN_TIME, AT_ONCE = Pace(), Pace(0.0, 0.0, 0.0)
 
 
 class Queueing:
@@ -65,11 +79,11 @@ class Queueing:
         ids: Ids,
         config: Configuration | None = None,
         adapters: Sequence[JobAdapter] = ADAPTERS,
-        status_seconds: float = STATUS_SECONDS,
+        pace: Pace = IN_TIME,
     ) -> None:
         self.config = config or Configuration()
         self._clock = clock
-        self._status_seconds = status_seconds
+        self._pace = pace
         enabled = [adapter for adapter in adapters if adapter.framework in self.config.integrations.frameworks]
         classes = (PRIORITY_CLASSES, POD_PRIORITY_CLASSES)
         kinds = list(dict.fromkeys([*(adapter.resource for adapter in enabled), PODS]))
@@ -88,7 +102,8 @@ class Queueing:
         decay = self.observer.state.settings.usage_decay
         self._sampling = max(decay.sampling, SECOND) if decay is not None else None
         self._sample_at: Time = 0
-        self._status_at = float("-inf")
+        self._status_at = self._decided_at = float("-inf")
+        self._told_at = clock.monotonic
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
         self.known = asyncio.Event()
@@ -146,7 +161,7 @@ class Queueing:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set():
+                elif not self._wake.is_set() and not self._telling.busy:
                     self.idle.set()
             except ApiError as error:
                 log.warning("queueing: %s; trying again", error.message)
@@ -169,14 +184,18 @@ class Queueing:
         if self._status.due and (not busy or self._status_rested()):
             self._status_at = self._clock.monotonic
             await self._apply(self._status.writes(now))
-        if not busy and self._telling.busy:
+        if not busy and self._telling.busy and self._telling_in() <= 0:
+            self._told_at = self._clock.monotonic
             await self._apply(self._telling.writes(now))
-        return busy or self._telling.busy or (self._status.due and self._status_rested())
+        more_to_tell = self._telling.busy and self._telling_in() <= 0
+        return busy or more_to_tell or (self._status.due and self._status_rested())
 
     async def _decide(self, now: Time) -> None:
         began = self._clock.monotonic
         writes = self.decider.decide(now)
         self.measures.attempted(self.decider.plan, self._clock.monotonic - began)
+        if writes:
+            self._decided_at = self._clock.monotonic
         await self._apply(writes, self.decider.given)
 
     async def _apply(self, writes: list[Write], given: Sequence[Known] = ()) -> None:
@@ -186,7 +205,12 @@ class Queueing:
                 raise self.applier.trouble
 
     def _status_rested(self) -> bool:
-        return self._clock.monotonic - self._status_at >= self._status_seconds
+        return self._clock.monotonic - self._status_at >= self._pace.status_seconds
+
+    def _telling_in(self) -> float:
+        """Seconds until those who wait may be told why."""
+        quiet_at, at_last = self._decided_at + self._pace.quiet_seconds, self._told_at + self._pace.flowing_seconds
+        return min(quiet_at, at_last) - self._clock.monotonic
 
     def _nap(self) -> float:
         naps = [_LONGEST_NAP]
@@ -195,7 +219,9 @@ class Queueing:
         if self._sampling is not None:
             naps.append(max(0.0, (self._sample_at - self.now()) / SECOND) + 0.001)
         if self._status.due:
-            naps.append(self._status_seconds)
+            naps.append(self._pace.status_seconds)
+        if self._telling.busy:
+            naps.append(max(0.0, self._telling_in()) + 0.001)
         return min(naps)
 
     # --- workloads --------------------------------------------------------------------------------------------------
