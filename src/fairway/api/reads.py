@@ -121,14 +121,19 @@ class Reads:
             one = bucket.records.get(f"{namespace or ''}/{name}")
             return Page([one] if one is not None and selection.matches(one) else [], revision)
         paths, start, stop = bucket.span(namespace, after)
-        records: list[Record] = []
+        if selection.everything:
+            end = min(stop, start + limit) if limit > 0 else stop
+            records = [bucket.records[path] for path in paths[start:end]]
+            token = self._write_cursor(revision, records[-1].path) if end < stop else ""
+            return Page(records, revision, token, stop - end if token else None)
+        records = []
         for index in range(start, stop):
             record = bucket.records[paths[index]]
             if not selection.matches(record):
                 continue
             if limit and len(records) == limit:
                 token = self._write_cursor(revision, records[-1].path)
-                return Page(records, revision, token, stop - index if selection.everything else None)
+                return Page(records, revision, token)
             records.append(record)
         return Page(records, revision)
 
