@@ -17,7 +17,7 @@ from fairway.store import Delete
 EVENT_SECONDS = 3600.0
 _EVERY_SECONDS = 60.0
 _STEP = 1000
-_TURN = 2000
+_TURN = 100
 _LAST = b'"lastTimestamp":"'
 
 

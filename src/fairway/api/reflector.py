@@ -178,10 +178,16 @@ class Reflector:
             self._handler.deleted(_item(self._known.pop(key)))
             if count % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
+        tell = self._tell if self._known else self._tell_first
         for count, (key, new) in enumerate(found.items()):
-            self._tell(key, new)
+            tell(key, new)
             if count % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
+
+    def _tell_first(self, key: str, new: _Known) -> None:
+        """Of a first list: nothing was known before."""
+        self._known[key] = new
+        self._handler.added(new if type(new) is Item else _item(new))
 
     def _tell(self, key: str, new: _Known) -> None:
         old = self._known.get(key)

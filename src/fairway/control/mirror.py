@@ -159,8 +159,7 @@ class Table:
 
     # --- as the handler of a reflector ------------------------------------------------------------------------------
 
-    def added(self, item: Item) -> None:
-        self.put(item)
+    added = put
 
     def modified(self, _before: Item, item: Item) -> None:
         self.put(item)
