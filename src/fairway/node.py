@@ -138,7 +138,6 @@ class Node:
         kinds.load()
         await bootstrap.ensure(space, [*bootstrap.namespaces(), *bootstrap_objects()])
         await kinds.ensure_builtin()
-        garbage.load()
         namespaces.load()
         in_use = InUse(LocalClient(space, "kueue-admission"))
         queueing = await self._queue(space)

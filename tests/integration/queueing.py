@@ -63,10 +63,10 @@ class Cluster:
         await bootstrap.ensure(self.space, bootstrap.namespaces())
         self.space.objects.hooks.append(JobHook(self.space, self.config, ADAPTERS))
         if keep:
-            self._keepers = [GarbageCollector(self.space), NamespaceController(self.space)]
-            for keeper in self._keepers:
-                keeper.load()
-            self._keepers.append(InUse(LocalClient(self.space, "kueue-admission")))
+            namespaces = NamespaceController(self.space)
+            namespaces.load()
+            in_use = InUse(LocalClient(self.space, "kueue-admission"))
+            self._keepers = [GarbageCollector(self.space), namespaces, in_use]
             for keeper in self._keepers:
                 keeper.start()
         self.start(client)

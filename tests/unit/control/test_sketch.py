@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairway.api.client import Item
 from fairway.control import compile as compiler
-from fairway.control.admission.sketch import Sketch, Stage, read
+from fairway.control.admission.sketch import Sketch, Stage, glimpse, sketched
 from fairway.core.model import Settings
 from fairway.core.shapes import Shapes
 
@@ -52,7 +51,7 @@ def _workload(**changes: Any) -> Json:
 
 
 def _look(obj: Json) -> Sketch | None:
-    return read(Item(msgspec.json.encode(obj)))
+    return sketched(glimpse(msgspec.json.encode(obj)))
 
 
 def _likeness(obj: Json) -> bytes:
@@ -66,7 +65,7 @@ def test_a_sketch_gives_the_same_workload_as_the_whole_object() -> None:
     whole = compiler.workload(obj, Shapes(), Settings())
     sketch = _look(obj)
     assert sketch is not None
-    quick = sketch.workload(whole.shape, None)
+    quick = sketch.workload(whole.key, whole.shape, None)
     for field in fields(whole):
         assert getattr(quick, field.name) == getattr(whole, field.name), field.name
 
@@ -115,7 +114,7 @@ def test_one_that_runs_holds_what_the_whole_object_says(conditions: list[Json]) 
         sketch = _look(obj)
         assert sketch is not None
         assert sketch.stage is Stage.RUNS
-        quick = sketch.workload(whole.shape, None)
+        quick = sketch.workload(whole.key, whole.shape, None)
         assert quick.reservation is not None
         for field in fields(whole):
             assert getattr(quick, field.name) == getattr(whole, field.name), field.name
@@ -145,6 +144,7 @@ def test_of_one_that_runs_in_no_usual_way_a_sketch_says_nothing(changes: Json) -
     "changes",
     [
         {"spec__maximumExecutionTimeSeconds": 60},
+        {"status__conditions": [RESERVED, ADMITTED, _said("PodsReady", "False")]},
         {"status__conditions": [RESERVED, _said("Admitted", "True", message="as somebody else says")]},
         {"status__conditions": [RESERVED, _said("Admitted", "True", message="The workload is admitted", generation=2)]},
         {

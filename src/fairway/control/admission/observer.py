@@ -10,12 +10,12 @@ import msgspec
 from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.adapters import Json
-from fairway.control.admission.sketch import Sketch, Stage, read
+from fairway.control.admission.sketch import Sketch, Stage, glimpse, sketched
 from fairway.control.agenda import Agenda
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.configuration import Configuration
 from fairway.control.limits import with_defaults
-from fairway.control.mirror import Mirror, is_live
+from fairway.control.mirror import Mirror
 from fairway.control.resources import (
     CHECKS,
     CLUSTER_QUEUES,
@@ -218,7 +218,9 @@ class Observer:
 
     # --- workloads --------------------------------------------------------------------------------------------------
 
-    def _on_workload(self, key: str, _before: Item | None, after: Item | None) -> None:
+    def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        if after is not None and before is None and self.looks.starting and self._found(key, after):
+            return
         self._touch(key)
         if after is None:
             self._stranded.pop(key, None)
@@ -228,8 +230,21 @@ class Observer:
             return
         sketch = self._sketch(key, after)
         if self.enter(key, sketch) or sketch is None or not self._is_quiet(key, sketch):
-            self.looks.add(key, urgent=is_live(after))
+            self.looks.add(key, urgent=self._workloads.read(after, glimpse).is_live)
         self._touch(key)
+
+    def _found(self, key: str, item: Item) -> bool:
+        """At a start: whether one of many that only wait, and are like others, is in line now."""
+        sketch = self._sketch(key, item)
+        known = self._alike.get(sketch.likeness) if sketch is not None and sketch.stage is Stage.WAITS else None
+        if sketch is None or known is None:
+            return False
+        workload = sketch.workload(key, *known)
+        if not self._is_quiet(key, sketch):
+            self.looks.add(key)
+        self._wait(workload, untold=not sketch.is_told(_OVER))
+        self.queues_touched[workload.queue] = self.tenants_touched[workload.tenant_queue] = None
+        return True
 
     def _is_quiet(self, key: str, sketch: Sketch) -> bool:
         """Whether the rules of a Workload's life have nothing to say about one in a usual state: whoever changes that looks at it."""
@@ -249,7 +264,6 @@ class Observer:
             and not queue.checks
             and self.state.is_active(queue.name)
             and queue.name not in self.state.terminating
-            and not self._config.waits_for_pods
         )
 
     def _touch(self, key: str) -> None:
@@ -272,7 +286,7 @@ class Observer:
             return False
         known = self._alike.get(sketch.likeness) if sketch is not None else None
         if sketch is not None and known is not None:
-            self._take_in(sketch, sketch.workload(*known))
+            self._take_in(sketch, sketch.workload(key, *known))
             return False
         self._read_whole(key, sketch)
         return True
@@ -316,7 +330,7 @@ class Observer:
     def _sketch(self, key: str, item: Item) -> Sketch | None:
         """Where nothing but the workload itself has a say."""
         usual = not self.state.settings.variants and not self._ranges.get(key.partition("/")[0])
-        return read(item) if usual else None
+        return sketched(self._workloads.read(item, glimpse)) if usual else None
 
     def submit(self, workload: Workload) -> None:
         old = self.state.lines.waiting.get(workload.key)

@@ -111,8 +111,6 @@ class Queueing:
         self.known = asyncio.Event()
         """Set once all objects have been read: from then on the mirror is true."""
         self._task: asyncio.Task[None] | None = None
-        for resource in (*_QUEUES_FIRST, *classes, *kinds, WORKLOADS):
-            self.mirror[resource].on_change(lambda _key, _before, _after: self.wake())
 
     def now(self) -> Time:
         return int(self._clock.now * SECOND)
@@ -148,6 +146,8 @@ class Queueing:
     async def _run(self) -> None:
         self.jobs.agenda.starting = self.observer.looks.starting = True
         await self.mirror.start(_QUEUES_FIRST)
+        for table in self.mirror:
+            table.on_change(lambda _key, _before, _after: self.wake())
         self.jobs.agenda.starting = self.observer.looks.starting = False
         self.known.set()
         self._wake.set()

@@ -1,7 +1,7 @@
 """A quick look at a workload in one of its usual states: it waits, it runs, it is over. What its place depends on is read without the rest.
 
 A queue may hold a hundred thousand that wait, and all are read at a start; and each that is admitted and ends is read each time. Most are
-made like others, and nobody has said anything about them but what queueing says of all; for anything beyond that `read` says nothing, and the
+made like others, and nobody has said anything about them but what queueing says of all; for anything beyond that `sketched` says nothing, and the
 whole object has to be read.
 """
 
@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import msgspec
 
-from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.times import parse_time
 from fairway.core.model import Reservation, Shape, Traits, Workload
@@ -39,10 +38,18 @@ class Stage(Enum):
     OVER = 3
 
 
+class Owner(msgspec.Struct, rename="camel", gc=False):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
 class _Meta(msgspec.Struct, rename="camel", gc=False):
     name: str = ""
     namespace: str = ""
     uid: str = ""
+    owner_references: list[Owner] = []
     generation: int = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
@@ -87,7 +94,7 @@ class _Spec(msgspec.Struct, rename="camel", gc=False):
     maximum_execution_time_seconds: int | None = None
 
 
-class _Condition(msgspec.Struct, rename="camel", gc=False):
+class Condition(msgspec.Struct, rename="camel", gc=False):
     type: str = ""
     status: str = ""
     reason: str = ""
@@ -97,21 +104,48 @@ class _Condition(msgspec.Struct, rename="camel", gc=False):
 
 
 class _Status(msgspec.Struct, rename="camel", gc=False):
-    conditions: list[_Condition] = []
+    conditions: list[Condition] = []
     admission: msgspec.Raw = _NOTHING
     requeue_state: msgspec.Raw = _NOTHING
     admission_checks: msgspec.Raw = _NOTHING
     reclaimable_pods: msgspec.Raw = _NOTHING
 
 
-class _Object(msgspec.Struct, gc=False):
+class Glimpse(msgspec.Struct, gc=False):
+    """What is read of every workload that comes by."""
+
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it holds quota, or seems to: for whoever wants to know who comes first."""
+        return self.status.admission is not _NOTHING and not self.is_over
 
-_decode = msgspec.json.Decoder(_Object).decode
+    @property
+    def is_over(self) -> bool:
+        for each in self.status.conditions:  # noqa: SIM110 (a generator here costs three times as much)
+            if each.type == "Finished" and each.status == "True":
+                return True
+        return False
+
+
+class _Strange(msgspec.Struct, gc=False):
+    metadata: _Meta
+
+
+_decode = msgspec.json.Decoder(Glimpse).decode
+_decode_strange = msgspec.json.Decoder(_Strange).decode
 _encode = msgspec.json.Encoder().encode
+
+
+def glimpse(value: bytes) -> Glimpse:
+    """Of one that is written in a way we do not expect only whose it is, and that it does not just wait."""
+    try:
+        return _decode(value)
+    except msgspec.MsgspecError:
+        return Glimpse(metadata=_decode_strange(value).metadata, status=_Status(admission=msgspec.Raw(b"{}")))
 
 
 class Sketch:
@@ -119,7 +153,7 @@ class Sketch:
 
     __slots__ = ("_obj", "likeness", "stage")
 
-    def __init__(self, obj: _Object, stage: Stage) -> None:
+    def __init__(self, obj: Glimpse, stage: Stage) -> None:
         self._obj = obj
         self.stage = stage
         self.likeness: bytes = _encode((obj.spec.priority, obj.spec.pod_sets)) if stage is not Stage.OVER else b""
@@ -143,9 +177,10 @@ class Sketch:
             return False
         if self.stage is not Stage.RUNS:
             return True
-        said = self._said("Admitted")
+        said, ready = self._said("Admitted"), self._said("PodsReady")
         return (
-            said is not None
+            (ready is None or ready.status == "True")  # else it is waited for, and not for ever
+            and said is not None
             and (said.reason, said.message) == _ADMITTED
             and said.observed_generation == meta.generation
             and self._obj.spec.maximum_execution_time_seconds is None
@@ -154,14 +189,14 @@ class Sketch:
 
     @property
     def tenant(self) -> str:
-        return f"{self._obj.metadata.namespace}/{self._obj.spec.queue_name}"
+        return _tenant(self._obj.metadata.namespace, self._obj.spec.queue_name)
 
-    def workload(self, shape: Shape, misconfigured: str | None) -> Workload:
+    def workload(self, key: str, shape: Shape, misconfigured: str | None) -> Workload:
         meta = self._obj.metadata
         created = parse_time(meta.creation_timestamp)
         reserved = self._reservation() if self.stage is Stage.RUNS else None
         return Workload(
-            key=f"{meta.namespace}/{meta.name}",
+            key=key,
             uid=meta.uid,
             tenant_queue=self.tenant,
             queue=reserved.queue if reserved is not None else "",
@@ -180,8 +215,16 @@ class Sketch:
         since = parse_time(said.last_transition_time)
         return Reservation(alike.queue, alike.pod_sets, alike.usage, alike.cells, since, admitted=True)
 
-    def _said(self, kind: str) -> _Condition | None:
-        return next((each for each in self._obj.status.conditions if each.type == kind), None)
+    def _said(self, kind: str) -> Condition | None:
+        for each in self._obj.status.conditions:  # a generator here costs three times as much
+            if each.type == kind:
+                return each
+        return None
+
+
+@lru_cache(maxsize=1024)  # one text for all that wait there
+def _tenant(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}"
 
 
 @lru_cache(maxsize=4096)  # one for all that are alike
@@ -200,12 +243,8 @@ def _traits(misconfigured: str | None, generation: int) -> Traits | None:
     return None if traits == Traits() else traits
 
 
-def read(item: Item) -> Sketch | None:
+def sketched(obj: Glimpse) -> Sketch | None:
     """Nothing unless it is certain that no rule but the usual ones applies."""
-    try:
-        obj = _decode(item.value)
-    except msgspec.MsgspecError:
-        return None
     meta, spec, status = obj.metadata, obj.spec, obj.status
     said = {each.type: each for each in status.conditions}
     if "Finished" in said:
