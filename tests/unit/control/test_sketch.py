@@ -145,6 +145,7 @@ def test_of_one_that_runs_in_no_usual_way_a_sketch_says_nothing(changes: Json) -
     "changes",
     [
         {"spec__maximumExecutionTimeSeconds": 60},
+        {"status__conditions": [RESERVED, ADMITTED, _said("PodsReady", "False")]},
         {"status__conditions": [RESERVED, _said("Admitted", "True", message="as somebody else says")]},
         {"status__conditions": [RESERVED, _said("Admitted", "True", message="The workload is admitted", generation=2)]},
         {

@@ -249,7 +249,6 @@ class Observer:
             and not queue.checks
             and self.state.is_active(queue.name)
             and queue.name not in self.state.terminating
-            and not self._config.waits_for_pods
         )
 
     def _touch(self, key: str) -> None:

@@ -143,9 +143,10 @@ class Sketch:
             return False
         if self.stage is not Stage.RUNS:
             return True
-        said = self._said("Admitted")
+        said, ready = self._said("Admitted"), self._said("PodsReady")
         return (
-            said is not None
+            (ready is None or ready.status == "True")  # else it is waited for, and not for ever
+            and said is not None
             and (said.reason, said.message) == _ADMITTED
             and said.observed_generation == meta.generation
             and self._obj.spec.maximum_execution_time_seconds is None
