@@ -48,7 +48,7 @@ from fairway.runtime.ids import Ids
 
 log = logging.getLogger("fairway.control")
 COMPONENT = "kueue-workload-controller"
-_STATUS_RESTS = 4
+_STATUS_RESTS = 9
 """Between two rounds of queue statuses, so many times what the last took: a thousand queues take no more than their share from the work."""
 _LOOKS_MAX = 2000
 _RETRY_SECONDS = 1.0
