@@ -155,6 +155,8 @@ class LocalClient:
     def _create(self, target: Target, body: Sent, options: Options) -> Write:
         """A typed object of the very version needs no reading. It belongs to the API from here on."""
         if type(body) is target.version.type and isinstance(body, Object):
+            if self._reports is not None and target.kind.name == "Event" and target.kind.native and not options.dry_run:
+                return self._reports.create(target, body, options)
             return self._space.objects.create_object(target, body, options, [])
         return self._space.objects.create(target, plain(body), options)
 

@@ -129,7 +129,7 @@ class Jobs:
 
     def _decide(self, uid: str) -> _Work | None:
         tracked = self.state.jobs.get(uid)
-        if tracked is None:
+        if tracked is None or (tracked.at_rest and tracked.item is not None and not tracked.pods):
             return None
         job = tracked.job
         if job is None:  # the Job is gone; nobody counts its pods any more

@@ -33,6 +33,7 @@ class _Meta(msgspec.Struct, rename="camel", gc=False):
 class _Spec(msgspec.Struct, rename="camel", gc=False):
     manual_selector: bool = False
     suspend: bool = False
+    ttl_seconds_after_finished: int | None = None
 
 
 class _Condition(msgspec.Struct, gc=False):
@@ -40,9 +41,24 @@ class _Condition(msgspec.Struct, gc=False):
     status: str = ""
 
 
-class _Status(msgspec.Struct, gc=False):
+class _Uncounted(msgspec.Struct, gc=False):
+    succeeded: list[str] | None = None
+    failed: list[str] | None = None
+
+
+class _Status(msgspec.Struct, rename="camel", gc=False):
     conditions: list[_Condition] = []
     active: int = 0
+    ready: int | None = None
+    terminating: int | None = None
+    uncounted_terminated_pods: _Uncounted | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether it speaks of no pod that runs, ends, or is to be counted."""
+        left = self.uncounted_terminated_pods
+        counted = left is None or not (left.succeeded or left.failed)
+        return counted and not (self.active or self.ready or self.terminating)
 
     def says(self, *types: str) -> bool:
         for each in self.conditions:  # noqa: SIM110 (a generator here costs three times as much)
@@ -64,9 +80,12 @@ class Head(msgspec.Struct, gc=False):
 
     @property
     def at_rest(self) -> bool:
-        """Whether a Job is suspended, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
-        suspended = self.spec.suspend and not self.status.active and self.status.says("Suspended")
-        return suspended and not self.spec.manual_selector and self.metadata.deletion_timestamp is None
+        """Whether a Job is suspended or over, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
+        if not self.status.idle or self.spec.manual_selector or self.metadata.deletion_timestamp is not None:
+            return False
+        if self.over:
+            return self.spec.ttl_seconds_after_finished is None
+        return self.spec.suspend and self.status.says("Suspended")
 
 
 _head = msgspec.json.Decoder(Head).decode
@@ -102,6 +121,8 @@ class Tracked:
     settled: set[str] = field(init=False)
     past: Past = NOTHING
     over: bool = False
+    at_rest: bool = False
+    """Whether there is nothing to do as long as it has no pods."""
     released: set[str] = field(init=False)
     """Pods that we have released, though the last we saw of them is older."""
     deleted: set[str] = field(init=False)
@@ -201,6 +222,7 @@ class State:
             return ""
         tracked.key = key
         tracked.see(item, meta.resource_version, over=head.over)
+        tracked.at_rest = head.at_rest
         job = tracked.job if head.spec.manual_selector else None
         if job is not None and ours(job):
             self._choosy.setdefault(key[0], set()).add(uid)

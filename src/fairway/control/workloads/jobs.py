@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from fairway.api.client import Item
+from fairway.api.client import Item, Resource
 from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json
 from fairway.control.adapters.names import GROUP_NAME
@@ -68,6 +68,8 @@ class Jobs:
         self._by_owner: dict[str, tuple[str, ...]] = {}
         self._taken: dict[str, JobKey] = {}
         """Workloads of others that have the name a job's own should have."""
+        self._last: set[tuple[Resource, str]] = set()
+        """Objects that we are about to change for the last time until something else happens."""
         self._kinds: Mapping[tuple[str, str], int] = {
             (adapter.resource.api_version, adapter.kind): index for index, adapter in enumerate(self._adapters)
         }
@@ -89,8 +91,17 @@ class Jobs:
                 continue
             for write in self._rules.look(look, now):
                 write.failed = write.failed or (lambda error, key=key, write=write: self._failed(key, write, error))  # type: ignore[misc]
+                if write.last:
+                    self._last.add((write.resource, _key(write)))
                 writes.append(write)
         return writes
+
+    def _is_last(self, resource: Resource, key: str) -> bool:
+        """Whether a change is our own, and nothing follows from it. Asked once for each change, as each revision is told once."""
+        if (resource, key) not in self._last:
+            return False
+        self._last.discard((resource, key))
+        return True
 
     def has_job(self, workload: Json, now: Time) -> bool:
         """Whether an owner of the Workload is there, and not on its way out; or pods that it left behind still run."""
@@ -142,7 +153,8 @@ class Jobs:
             self._rules.forget(namespace, name)
         if after is None or obj["metadata"].get("deletionTimestamp"):
             self._touch_workloads(obj["metadata"]["uid"])
-        self.agenda.add(job)
+        if not self._is_last(adapter.resource, key):
+            self.agenda.add(job)
 
     def _join(self, job: JobKey, key: str, *, there: bool) -> None:
         """An object is one of a group's, or is not any more."""
@@ -161,14 +173,16 @@ class Jobs:
         found = self.agenda.starting and before is None  # its job was found too, and waits for its turn
         owners = self._owners(after)
         urgent = after is not None and self._workloads.read(after, glimpse).is_live
+        last = self._is_last(WORKLOADS, key)
         for owner in self._owners(before):
             self._own(owner.uid, key, there=False)
-            self._mark(owner, namespace, urgent=urgent)
+            if not last:
+                self._mark(owner, namespace, urgent=urgent)
         for owner in owners:
             self._own(owner.uid, key, there=True)
-            if urgent or not found:
+            if (urgent or not found) and not last:
                 self._mark(owner, namespace, urgent=urgent)
-        if not found:
+        if not found and not last:
             self._mark_namesakes(key)
 
     def _owners(self, workload: Item | None) -> Sequence[Owner]:
@@ -217,9 +231,9 @@ class Jobs:
 
     def _failed(self, key: JobKey, write: Write, error: ApiError) -> None:
         """Whatever changed meanwhile is looked at again. A name that somebody else has is waited for."""
+        self._last.discard((write.resource, _key(write)))
         if error.reason == "AlreadyExists":
-            metadata = write.body["metadata"]
-            self._taken[f"{metadata.get('namespace', '')}/{metadata['name']}"] = key
+            self._taken[_key(write)] = key
         elif error.code == 409:
             self.agenda.add(key)
 
@@ -228,6 +242,7 @@ class Jobs:
             self._on_orphan(key)
 
     def look_at_everything(self) -> None:
+        self._last.clear()
         self.agenda.update(self._groups)
         for index in range(len(self._adapters)):
             table = self._table(index)
@@ -270,3 +285,8 @@ class Jobs:
         found = [workload for workload in (self._workloads.view(name) for name in keys) if workload is not None]
         found.sort(key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
         return found
+
+
+def _key(write: Write) -> str:
+    metadata = write.body["metadata"]
+    return f"{metadata.get('namespace', '')}/{metadata['name']}"
