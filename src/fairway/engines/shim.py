@@ -19,6 +19,7 @@ import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
 
@@ -66,6 +67,7 @@ NOTIFY_S = 1.0
 MARK = "FAIRWAY_RUN"
 """In the payload's environment: the run's record, by which its processes are found when nothing else is left of it."""
 
+_WORK_MODE = stat.S_IFDIR | 0o700
 _CHUNK_BYTES = 1 << 16
 _LOG_BYTES = 64 << 20
 _MESSAGE_MAX = 1024
@@ -76,6 +78,8 @@ class Line:
 
     def __init__(self, zygote: int = -1) -> None:
         self._zygote = zygote
+        self.spare = ""
+        """A working folder that a run left as it was: for the next."""
         self.done = FREE
         """What is said when a run is done with."""
         self.who: dict[str, object] = {"boot": BOOT_ID, "pid": os.getpid(), "start": start_ticks(os.getpid())}
@@ -98,6 +102,14 @@ class Line:
     def clear(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self.fd, 4096)
+
+    def keep(self, work: str) -> None:
+        """If nothing is in it: a new folder costs the disk more than all else that a run needs of it. No run can have the name that it gets."""
+        spare = f"{os.path.dirname(work)}/{places.SPARE}{os.getpid()}"
+        with contextlib.suppress(OSError):
+            if self._zygote >= 0 and not os.listdir(work) and os.stat(work).st_mode == _WORK_MODE:
+                os.rename(work, spare)
+                self.spare = spare
 
     def tell(self, word: str) -> bool:
         """Whether there is a zygote to hear it, and to tell the node."""
@@ -234,8 +246,7 @@ class Shim:
         cwd = str(self._spec.get("cwd") or work)
         try:
             if mounts or cwd == work:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(work, 0o700)
+                self._make(work)
             for mount in mounts:
                 launch.mount(work, mount)
         except OSError as error:
@@ -244,6 +255,15 @@ class Shim:
             os.chdir(cwd)
         except (OSError, ValueError) as error:
             raise CannotStart(128, "StartError", f"cannot enter the working folder {cwd!r}: {why(error)}") from error
+
+    def _make(self, work: str) -> None:
+        spare, self._line.spare = self._line.spare, ""
+        if spare:
+            with contextlib.suppress(OSError):
+                os.rename(spare, work)
+                return
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(work, 0o700)
 
     def _rlimits(self) -> list[tuple[int, int]]:
         wanted = [(resource.RLIMIT_NOFILE, _integer(self._spec.get("open_files")))]
@@ -416,6 +436,8 @@ class Shim:
         }
 
     def _finish(self, status: dict[str, object]) -> None:
+        # Before anybody knows that it ended: from then on its folder may be that of another run of its name.
+        self._line.keep(f"{self._root}/{places.WORK}/{self._id}")
         self._record.finish(status)
         reach("shim-recorded")
         self._notify(self._line.done)
@@ -476,10 +498,19 @@ def main(root: str, run_id: str, line: Line) -> int:
         return UNABLE
 
 
-def serve(reader: int, root: str, done: int) -> int:
+def serve(reader: int, root: str, zygote: int) -> int:
     """Runs that a zygote names, one after another, until it is gone or wants no more. It hears of each that is done with, or sees us end."""
     be_called(NAME)
-    line = Line(done)
+    line = Line(zygote)
+    try:
+        return _serve(reader, root, line)
+    finally:
+        if line.spare:
+            with contextlib.suppress(OSError):
+                os.rmdir(line.spare)
+
+
+def _serve(reader: int, root: str, line: Line) -> int:
     for served in range(1, RUNS_MAX + 1):
         run = _next(reader, line)
         if not run:
