@@ -156,7 +156,7 @@ async def test_a_run_whose_shim_is_killed_is_lost_for_good_and_its_processes_wit
         await again.start(run)
         assert await again.list() == [status]
     if "ran" in os.listdir(tmp_path):
-        assert (tmp_path / "ran").read_text() == "x\n"
+        assert (tmp_path / "ran").read_text() in ("", "x\n")
 
 
 def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(node: Node) -> None:
