@@ -443,7 +443,8 @@ async def test_what_is_forgotten_is_gone_and_what_runs_is_not_forgotten(tmp_path
         await engine.forget("f")
         await engine.forget("f")
         assert await engine.list() == []
-        assert [os.listdir(tmp_path / place) for place in ("runs", "stops", "logs", "logs.older", "work")] == [[]] * 5
+        assert [os.listdir(tmp_path / place) for place in ("stops", "logs", "logs.older", "work")] == [[]] * 4
+        assert not any(any(path.read_bytes()) for path in (tmp_path / "runs").iterdir())
         with pytest.raises(KeyError):
             engine.logs("f")
 

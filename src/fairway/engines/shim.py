@@ -1,6 +1,6 @@
 """The program under which every payload runs, whatever engine started it.
 
-    python -I -S shim.py FOLDER ID
+    python -I -S shim.py FOLDER ID BOOK BASE SIZE
 
 It claims the run (so that it runs once, whoever asks how often), starts the payload, keeps its output within bounds, ends it with all its
 processes, and leaves a durable record of how it ended. A zygote gives it another run then: it has one at a time, and nothing of it is left
@@ -45,14 +45,14 @@ from fairway.engines.output import Log
 from fairway.engines.record import Record
 
 DONE, CLAIMED_BEFORE, UNABLE = 0, 3, 4
-"""How the shim itself exits: recorded; somebody else runs it or did; could not even claim it."""
+"""How the shim itself exits: recorded; somebody else runs it, or did, so that it may even be forgotten; could not even claim it."""
 
 RUNS, FREE, LEAVES = "r", "f", "l"
 """What a shim says to its zygote, after its pid: the payload runs; the run is done with, and it is free for another, or goes."""
 NAME = "fairway-shim"
 RUNS_MAX = 1000
 """That one process serves: whatever it gathers in that time goes with it."""
-ID_BYTES_MAX = 256
+ORDER_BYTES_MAX = 512
 LOOK = signal.SIGUSR1
 """From an engine: there may be a wish in your run's folder."""
 STOP_GRACE_S = 10.0
@@ -484,17 +484,22 @@ def _strings(value: object) -> dict[str, str]:
     return {str(name): str(text) for name, text in value.items()} if isinstance(value, dict) else {}
 
 
-def main(root: str, run_id: str, line: Line) -> int:
-    """One run. Whoever has more for us finds nothing of it left, but for the working folder."""
+def main(root: str, order: str, line: Line) -> int:
+    """One run: its id, and where its record is. Whoever has more for us finds nothing of it left, but for the working folder."""
     try:
-        record = Record(f"{root}/{places.RUNS}/{run_id}")
+        run_id, book, base, size = order.split(" ")
+        record = Record(f"{root}/{places.RUNS}/{book}", int(base), int(size))
         try:
+            if not record.whole:
+                return CLAIMED_BEFORE
             spec = json.loads(record.spec)
+            if spec["id"] != run_id:
+                return CLAIMED_BEFORE
             return Shim(root, run_id, record, spec, line).run()
         finally:
             record.close()
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"cannot run {run_id} in {root}: {error}\n")
+        sys.stderr.write(f"cannot run {order!r} in {root}: {error}\n")
         return UNABLE
 
 
@@ -534,7 +539,7 @@ def _next(reader: int, line: Line) -> str | None:
         if line.told_to_stop:
             return None
         if reader in ready:
-            return os.read(reader, ID_BYTES_MAX).decode()
+            return os.read(reader, ORDER_BYTES_MAX).decode()
         line.clear()
 
 
@@ -543,4 +548,4 @@ if __name__ == "__main__":
         os.setsid()
     be_called(NAME)
     places.make(sys.argv[1])
-    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2], Line()))
+    sys.exit(main(os.path.abspath(sys.argv[1]), " ".join(sys.argv[2:6]), Line()))
