@@ -138,7 +138,6 @@ class Node:
         kinds.load()
         await bootstrap.ensure(space, [*bootstrap.namespaces(), *bootstrap_objects()])
         await kinds.ensure_builtin()
-        garbage.load()
         namespaces.load()
         in_use = InUse(LocalClient(space, "kueue-admission"))
         queueing = await self._queue(space)
@@ -158,7 +157,7 @@ class Node:
         config, store = self.configuration(space), space.store
         space.objects.hooks += (FleetHook(space), MirrorHook())
         self.fleet = Fleet(
-            lambda name: LocalClient(space, name),
+            lambda name: LocalClient(space, name, reports=True),
             self.queueing[space.name],
             config,
             config.multi_kueue.origin,
@@ -187,12 +186,22 @@ class Node:
         fencing = Fencing(space, LocalClient(space, "fairway-fencing"), leases, self._clock, boot=place.boot)
         space.objects.hooks += fencing.hooks
         cluster = Cluster(
-            lambda name: LocalClient(space, name), folder, declared, place, self._clock, self._ids, fencing
+            lambda name: LocalClient(space, name, reports=True),
+            folder,
+            declared,
+            place,
+            self._clock,
+            self._ids,
+            fencing,
         )
         await cluster.open()
-        space.objects.hooks.append(FirstStatus(self._clock))
-        jobs = Jobs(LocalClient(space, "job-controller"), self._clock, cluster.recorder, self._ids.uniform)
-        sets = JobSets(LocalClient(space, "jobset-controller"), self._clock, cluster.recorder, self._ids.uniform)
+        space.objects.hooks += (FirstStatus(self._clock), cluster.binder.place)
+        jobs = Jobs(
+            LocalClient(space, "job-controller", reports=True), self._clock, cluster.recorder, self._ids.uniform
+        )
+        sets = JobSets(
+            LocalClient(space, "jobset-controller", reports=True), self._clock, cluster.recorder, self._ids.uniform
+        )
         for keeper in (fencing, sets, jobs, cluster):
             self._look_after(keeper)
         return cluster
@@ -211,7 +220,7 @@ class Node:
         if self._with_default_queue:
             await default_queue.ensure(space, self._capacity(space), hub=space.name == self._hub)
         space.objects.hooks.append(JobHook(space, config, ADAPTERS))
-        queueing = Queueing(LocalClient(space, "kueue"), self._clock, self._ids, config)
+        queueing = Queueing(LocalClient(space, "kueue", reports=True), self._clock, self._ids, config)
         self.queueing[space.name] = queueing
         return queueing
 

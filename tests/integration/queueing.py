@@ -14,7 +14,7 @@ from fairway.api.local import LocalClient
 from fairway.api.namespaces import NamespaceController
 from fairway.api.space import Space
 from fairway.control.adapters import ADAPTERS
-from fairway.control.admission.queueing import Queueing
+from fairway.control.admission.queueing import AT_ONCE, Queueing
 from fairway.control.configuration import Configuration
 from fairway.control.in_use import InUse
 from fairway.control.resources import CLUSTER_QUEUES, COHORTS, FLAVORS, LOCAL_QUEUES, NAMESPACES, WORKLOADS
@@ -37,13 +37,11 @@ _PATIENCE_S = 20.0
 class StoppedClock:
     def __init__(self, now: float = 1_763_000_000.0) -> None:
         self.now = now
-
-    @property
-    def monotonic(self) -> float:
-        return self.now
+        self.monotonic = 0.0
 
     def move(self, seconds: float) -> None:
         self.now += seconds
+        self.monotonic += max(0.0, seconds)
 
 
 class Cluster:
@@ -57,6 +55,7 @@ class Cluster:
         self.space = Space("test", store or Store(), kinds, self.clock, self.ids)
         self.client = LocalClient(self.space, "test")
         self.queueing: Queueing | None = None
+        self.pace = AT_ONCE
         self._keepers: list[Any] = []
 
     async def open(self, client: Callable[[Client], Client] = lambda client: client, *, keep: bool = True) -> None:
@@ -64,17 +63,17 @@ class Cluster:
         await bootstrap.ensure(self.space, bootstrap.namespaces())
         self.space.objects.hooks.append(JobHook(self.space, self.config, ADAPTERS))
         if keep:
-            self._keepers = [GarbageCollector(self.space), NamespaceController(self.space)]
-            for keeper in self._keepers:
-                keeper.load()
-            self._keepers.append(InUse(LocalClient(self.space, "kueue-admission")))
+            namespaces = NamespaceController(self.space)
+            namespaces.load()
+            in_use = InUse(LocalClient(self.space, "kueue-admission"))
+            self._keepers = [GarbageCollector(self.space), namespaces, in_use]
             for keeper in self._keepers:
                 keeper.start()
         self.start(client)
 
     def start(self, client: Callable[[Client], Client] = lambda client: client) -> None:
-        ours = client(LocalClient(self.space, "kueue"))
-        self.queueing = Queueing(ours, self.clock, self.ids, self.config, status_seconds=0.0)
+        ours = client(LocalClient(self.space, "kueue", reports=True))
+        self.queueing = Queueing(ours, self.clock, self.ids, self.config, pace=self.pace)
         self.queueing.start()
 
     async def close(self) -> None:
@@ -105,6 +104,10 @@ class Cluster:
         workloads = await self.all(WORKLOADS)
         for item, seen in (view for table in self.queueing.mirror for view in table.views()):
             assert seen == item.json(), "whoever looks at what others look at too must not change it"
+        for workload in workloads:
+            verdict = self.queueing.life.look(workload, self.queueing.now())
+            left = (verdict.status, verdict.spec, verdict.remove, verdict.said)
+            assert left == (None, None, False, []), "whoever was not looked at has nothing new to say"
         live = self.queueing.observer.state
         invariants.quota_held(await self.all(CLUSTER_QUEUES), await self.all(COHORTS), workloads, live)
         invariants.admitted_once(workloads, live)

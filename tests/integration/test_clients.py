@@ -32,7 +32,7 @@ from fairway.kinds.k8s.core.config import ConfigMap
 from fairway.kinds.meta import ObjectMeta
 from fairway.runtime import certificates
 from fairway.runtime.clock import SystemClock
-from fairway.runtime.transport import HttpTransport
+from fairway.runtime.http_transport import HttpTransport
 
 CONFIGMAPS = Resource("", "v1", "configmaps")
 JOBS = Resource("batch", "v1", "jobs")

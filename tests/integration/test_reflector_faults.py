@@ -17,8 +17,8 @@ from fairway.api.errors import ApiError
 from fairway.api.local import LocalClient
 from fairway.api.reflector import Pace, Reflector
 from fairway.api.remote import RemoteClient
+from fairway.runtime.http_transport import HttpTransport
 from fairway.runtime.ids import SeededIds
-from fairway.runtime.transport import HttpTransport
 
 CONFIGMAPS = Resource("", "v1", "configmaps")
 HERE = Query("mirror")

@@ -15,21 +15,21 @@ def fresh(text: str) -> str:
     return "".join(list(text))
 
 
-def test_records_share_their_labels_owners_and_fields_when_written_and_when_loaded(tmp_path: Path) -> None:
+def test_records_that_are_selected_alike_share_what_selects_them_when_written_and_when_loaded(tmp_path: Path) -> None:
     def check(store: Store) -> None:
-        one, other = store.records("things")
-        assert one.labels[1] is other.labels[1]
-        assert one.owners is other.owners
-        assert one.fields is other.fields
-        assert one.writers is other.writers
+        one, other, third = store.records("things")
+        assert one.head is other.head
+        assert one.bucket is other.bucket is third.bucket
+        assert (one.labels, one.owners, one.fields) == (("queue", "common"), ("uid",), ("phase",))
+        assert (one.writers, third.writers) == ("writer", "another")
 
     async def body() -> None:
         store = Store(SqliteLog(tmp_path / "s.db"))
         await store.open()
-        for name in ("a", "b"):
-            labels = ("queue", fresh("common"), "name", name)
+        for name, writer in (("a", "writer"), ("b", "writer"), ("c", "another")):
+            labels = ("queue", fresh("common"))
             owners, fields = (fresh("uid"),), (fresh("phase"),)
-            await store.commit([Put("things", f"ns/{name}", b"{}", -1, labels, owners, fields, fresh("writer"))])
+            await store.commit([Put(fresh("things"), f"ns/{name}", b"{}", -1, labels, owners, fields, writer)])
         check(store)
         await store.close()
         store = Store(SqliteLog(tmp_path / "s.db"))
@@ -43,7 +43,7 @@ def test_records_share_their_labels_owners_and_fields_when_written_and_when_load
 def test_a_pool_forgets_what_only_one_object_has() -> None:
     pool = Pool()
     for number in range(pool_module._KNOWN_MAX * 3):
-        pool.each((f"{number}",))
-        pool.few((f"{number}",))
-    assert len(pool._texts) <= pool_module._KNOWN_MAX + 1
-    assert len(pool._few) <= pool_module._KNOWN_MAX + 1
+        pool.name(f"{number}")
+        pool.head(b"%d" % number)
+    assert len(pool._names) <= pool_module._KNOWN_MAX + 1
+    assert len(pool._heads) <= pool_module._KNOWN_MAX + 1

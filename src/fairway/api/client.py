@@ -53,15 +53,25 @@ class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
     value: bytes
     path: str = ""
     """namespace/name; /name for what has no namespace."""
-    uid: str = ""
+    known_uid: str = ""
+    """Empty where nobody has read it yet."""
     revision: int = 0
-    """Zero where these are not given."""
+    """Zero where its identity is not given."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Item) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash(self.value)
+
+    @property
+    def uid(self) -> str:
+        return self.known_uid or codec.uid_of(self.value)
+
+    @property
+    def version(self) -> str:
+        """The revision as the API writes it."""
+        return str(self.revision)
 
     @property
     def meta(self) -> Glance:

@@ -209,7 +209,7 @@ def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _field_readers(paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...]) -> tuple[FieldReader, ...]:
+def field_readers(paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...]) -> tuple[FieldReader, ...]:
     own = dict(special)
     return tuple(own.get(path) or _field_reader(path.split(".")) for path in paths)
 
@@ -226,7 +226,7 @@ def _fields(kind: Kind, obj: Any) -> tuple[str, ...]:
             for index, read in special:
                 found.insert(index, read(obj))
             return tuple(found)
-    return tuple([read(obj) for read in _field_readers(kind.selectable, kind.selectable_as)])
+    return tuple([read(obj) for read in field_readers(kind.selectable, kind.selectable_as)])
 
 
 _Special = list[tuple[int, FieldReader]]
@@ -333,6 +333,10 @@ _DEPTH = 2
 
 def identity(body: Body) -> tuple[str, str]:
     """Name and namespace in a body that a client wants to write."""
+    if type(body) is dict and type(known := body.get("metadata")) is dict:
+        name, namespace = known.get("name", ""), known.get("namespace", "")
+        if type(name) is str and type(namespace) is str:
+            return name, namespace
     try:
         meta = glance(body) if isinstance(body, bytes) else convert(body.get("metadata"), Glance)
     except (msgspec.MsgspecError, ValueError) as error:

@@ -5,20 +5,19 @@ There can be very many of them, so their times are read off their bytes, and oth
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 
 import msgspec
 
 from fairway.api.space import Space
-from fairway.api.worker import Worker
+from fairway.api.worker import Worker, give_way
 from fairway.kinds.types import format_time
 from fairway.store import Delete
 
 EVENT_SECONDS = 3600.0
 _EVERY_SECONDS = 60.0
 _STEP = 1000
-_TURN = 2000
+_TURN = 100
 _LAST = b'"lastTimestamp":"'
 
 
@@ -49,9 +48,9 @@ class EventExpiry:
     async def _step(self) -> bool:
         oldest = format_time(datetime.fromtimestamp(int(self._space.clock.now - self._seconds), UTC)).encode()
         gone = 0
-        for index, record in enumerate(self._space.store.records("events")):
+        for index, record in enumerate(list(self._space.store.bucket("events").records.values())):
             if index % _TURN == _TURN - 1:
-                await asyncio.sleep(0)
+                await give_way()
             if _last(record.value) < oldest and self._space.store.latest("events", record.path) is record:
                 self._space.store.stage([Delete("events", record.path, record.revision, volatile=True)])
                 gone += 1

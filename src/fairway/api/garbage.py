@@ -11,6 +11,7 @@ the objects as they are then; everything it does can be repeated, so a crash in 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
@@ -20,11 +21,13 @@ from fairway.api.errors import ApiError
 from fairway.api.objects import FOREGROUND, ORPHAN
 from fairway.api.request import DeleteOptions, Options, Target, Write
 from fairway.api.space import Space
-from fairway.api.worker import Worker
-from fairway.store import Event, Record
+from fairway.api.worker import Worker, give_way
+from fairway.store import NO_HEAD, Event, Record
 
 _OPTIONS = Options(manager="garbage-collector")
 _STEP = 500
+_SLICE = 200
+"""Records read at a start before others get their turn."""
 
 
 class Key(NamedTuple):
@@ -41,26 +44,9 @@ class GarbageCollector:
         self._queue: deque[Key] = deque()
         self._queued: set[Key] = set()
         self._worker = Worker("garbage-collector", self._step)
+        self._complete = False
+        """Whether the index holds all that is there: nothing is decided before."""
         space.store.listen(self._observe)
-
-    def load(self) -> None:
-        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there."""
-        store = self._space.store
-        for bucket in store.buckets():
-            for record in store.bucket(bucket).records.values():
-                if record.owners:
-                    self._index(record, add=True)
-                if _leaves(record):
-                    self._look_at(record)
-        missing = set(self._dependents)
-        for bucket in store.buckets():
-            kind = self._space.registry.bucket(bucket)
-            if kind is None or not kind.volatile:  # nothing belongs to what may be lost
-                missing.difference_update(
-                    codec.uid_of(record.value) for record in store.bucket(bucket).records.values()
-                )
-        for key in sorted(key for uid in missing for key in self._dependents[uid]):
-            self._enqueue(key)
 
     def start(self) -> None:
         self._worker.start()
@@ -68,19 +54,50 @@ class GarbageCollector:
     async def stop(self) -> None:
         await self._worker.stop()
 
+    # --- what is there at a start ---------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        """Index what is there, and look at whatever waits for dependents, or has an owner that is not there. What happens meanwhile is
+        observed as ever."""
+        for bucket in self._space.store.buckets():
+            async for records in self._slices(bucket):
+                for record in records:
+                    if record.head is not NO_HEAD:
+                        self._index(record, add=True)
+                    if _leaves(record):
+                        self._look_at(record)
+        missing = set(self._dependents)
+        for bucket in self._space.store.buckets():
+            kind = self._space.registry.bucket(bucket)
+            if kind is not None and kind.volatile:
+                continue  # nothing belongs to what may be lost
+            async for records in self._slices(bucket):
+                missing.difference_update([codec.uid_of(record.value) for record in records])
+        for key in sorted(key for uid in missing for key in self._dependents.get(uid, ())):
+            self._enqueue(key)
+
+    async def _slices(self, bucket: str) -> AsyncIterator[list[Record]]:
+        """All records, each as it is when its turn comes. Nobody waits for this: others go first."""
+        records = self._space.store.bucket(bucket).records
+        paths = list(records)
+        for start in range(0, len(paths), _SLICE):
+            yield [record for path in paths[start : start + _SLICE] if (record := records.get(path)) is not None]
+            if start + _SLICE < len(paths):
+                await give_way()
+
     # --- observe --------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
         record, previous = event.record, event.previous
-        if previous is not None and (event.deleted or previous.owners != record.owners):
+        same = previous is not None and (previous.head == record.head or previous.owners == record.owners)
+        if previous is not None and (event.deleted or not same):
             self._index(previous, add=False)
         if event.deleted:
             self._owner_gone(record)
         else:
-            if previous is None or previous.owners != record.owners:
+            if not same and record.owners:
                 self._index(record, add=True)
-                if record.owners:
-                    self._look_at(record)
+                self._look_at(record)
             if _leaves(record):
                 self._look_at(record)
         if self._queue:
@@ -119,6 +136,9 @@ class GarbageCollector:
 
     async def _step(self) -> bool:
         """Handle some of the queue; whether there is more."""
+        if not self._complete:
+            await self._load()
+            self._complete = True
         writes: list[Write] = []
         for _ in range(min(_STEP, len(self._queue))):
             key = self._queue.popleft()

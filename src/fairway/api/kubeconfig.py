@@ -25,7 +25,6 @@ import yaml
 from fairway.api.remote import RemoteClient
 from fairway.runtime.clock import Clock
 from fairway.runtime.credentials import CredentialError, TokenFile, read_file, tls_context
-from fairway.runtime.transport import HttpTransport
 
 T = TypeVar("T")
 Why = Literal["BadKubeConfig", "InsecureKubeConfig"]
@@ -103,6 +102,8 @@ class Access:
     tls_server_name: str = ""
 
     def connect(self, manager: str = "fairway", pauses: Sequence[float] = ()) -> RemoteClient:
+        from fairway.runtime.http_transport import HttpTransport
+
         transport = HttpTransport(self.server, self.tls, server_name=self.tls_server_name)
         return RemoteClient(transport, self.token, manager, pauses)
 

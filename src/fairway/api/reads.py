@@ -27,10 +27,12 @@ class Selection:
     selectable: tuple[str, ...] = ()
 
     def matches(self, record: Record) -> bool:
-        if self.labels is not None and not self.labels.matches(
-            dict(zip(record.labels[::2], record.labels[1::2], strict=True))
-        ):
-            return False
+        if self.labels is not None:
+            if self.labels.mark not in record.head:
+                return False
+            labels = record.labels
+            if not self.labels.matches(dict(zip(labels[::2], labels[1::2], strict=True))):
+                return False
         if self.fields is None:
             return True
         namespace, _slash, name = record.path.partition("/")
@@ -119,14 +121,19 @@ class Reads:
             one = bucket.records.get(f"{namespace or ''}/{name}")
             return Page([one] if one is not None and selection.matches(one) else [], revision)
         paths, start, stop = bucket.span(namespace, after)
-        records: list[Record] = []
+        if selection.everything:
+            end = min(stop, start + limit) if limit > 0 else stop
+            records = [bucket.records[path] for path in paths[start:end]]
+            token = self._write_cursor(revision, records[-1].path) if end < stop else ""
+            return Page(records, revision, token, stop - end if token else None)
+        records = []
         for index in range(start, stop):
             record = bucket.records[paths[index]]
             if not selection.matches(record):
                 continue
             if limit and len(records) == limit:
                 token = self._write_cursor(revision, records[-1].path)
-                return Page(records, revision, token, stop - index if selection.everything else None)
+                return Page(records, revision, token)
             records.append(record)
         return Page(records, revision)
 
@@ -205,4 +212,4 @@ class Changes:
 def _last_seen(record: Record, revision: int) -> Record:
     """The state that a watcher knew, under the revision at which it left its sight."""
     value = restamp(record.value, record.revision, revision)
-    return Record(record.bucket, record.path, revision, value, record.labels, record.owners, record.fields)
+    return Record(record.bucket, record.path, revision, value, record.head)

@@ -70,10 +70,16 @@ _object = msgspec.json.Decoder(_Object)
 _status = msgspec.json.Decoder(_Status)
 
 
-class _Known(NamedTuple):
+class _Read(NamedTuple):
+    """An object that came without its identity, which was read from it."""
+
     item: Item
     uid: str
     version: str
+
+
+_Known = Item | _Read
+"""Most items know whose they are: nothing is kept beside them."""
 
 
 class Reflector:
@@ -106,7 +112,8 @@ class Reflector:
         self._pace = pace
         self._on_trouble = on_trouble
         self._confirm = confirm
-        self._known: dict[Key, _Known] = {}
+        self._known: dict[str, _Known] = {}
+        """By namespace/name."""
         self._gone: set[str] = set()
         """uids that the last list no longer showed. Its pages are read one after the other, so a watch from its revision may still tell
         of changes before their end."""
@@ -117,13 +124,13 @@ class Reflector:
         self.trouble: ApiError | None = None
 
     def get(self, name: str, namespace: str = "") -> Item | None:
-        known = self._known.get((namespace, name))
-        return known.item if known is not None else None
+        known = self._known.get(f"{namespace}/{name}")
+        return _item(known) if known is not None else None
 
     @property
     def items(self) -> Mapping[Key, Item]:
         """A copy of what is known now."""
-        return {key: known.item for key, known in self._known.items()}
+        return {_key(path): _item(known) for path, known in self._known.items()}
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -146,9 +153,9 @@ class Reflector:
         self.revision, self._listed = revision, True
         self.synced.set()
 
-    async def _pages(self) -> tuple[dict[Key, _Known], str]:
+    async def _pages(self) -> tuple[dict[str, _Known], str]:
         """All objects as of one moment. If that moment is forgotten between two pages, all are asked for at once."""
-        found: dict[Key, _Known] = {}
+        found: dict[str, _Known] = {}
         limit, resume = self._pace.page, ""
         while True:
             try:
@@ -158,37 +165,44 @@ class Reflector:
                     raise
                 found, limit, resume = {}, 0, ""
                 continue
-            for item in listing.items:
-                key, known = _read(item)
-                found[key] = known
+            found.update(map(_read, listing.items))
             if not listing.resume:
                 return found, listing.revision
             resume = listing.resume
 
-    async def _compare(self, found: dict[Key, _Known]) -> None:
+    async def _compare(self, found: dict[str, _Known]) -> None:
         """Tell what happened between what is known and what was found. What is gone goes first: it may make room."""
         missing = [key for key in self._known if key not in found]
         self._gone = {self._known[key].uid for key in missing}
         for count, key in enumerate(missing):
-            self._handler.deleted(self._known.pop(key).item)
-            await _turn(count)
+            self._handler.deleted(_item(self._known.pop(key)))
+            if count % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
+        tell = self._tell if self._known else self._tell_first
         for count, (key, new) in enumerate(found.items()):
-            self._tell(key, new)
-            await _turn(count)
+            tell(key, new)
+            if count % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
 
-    def _tell(self, key: Key, new: _Known) -> None:
+    def _tell_first(self, key: str, new: _Known) -> None:
+        """Of a first list: nothing was known before."""
+        self._known[key] = new
+        self._handler.added(new if type(new) is Item else _item(new))
+
+    def _tell(self, key: str, new: _Known) -> None:
         old = self._known.get(key)
-        if old is not None and old.uid == new.uid and old.version == new.version:
-            return
-        if old is not None and old.uid != new.uid:
-            del self._known[key]
-            self._handler.deleted(old.item)
-            old = None
+        if old is not None:
+            if old.uid != new.uid:
+                del self._known[key]
+                self._handler.deleted(_item(old))
+                old = None
+            elif old.version == new.version:
+                return
         self._known[key] = new
         if old is None:
-            self._handler.added(new.item)
+            self._handler.added(_item(new))
         else:
-            self._handler.modified(old.item, new.item)
+            self._handler.modified(_item(old), _item(new))
 
     # --- watch ----------------------------------------------------------------------------------------------------
 
@@ -238,17 +252,18 @@ class Reflector:
         if self._failures > 1:  # once is routine: the server restarted, or we were away for long
             await self._sleep(self._delay())
 
-    def _on_event(self, event: WatchEvent, key: Key, known: _Known) -> None:
+    def _on_event(self, event: WatchEvent, key: str, known: _Known) -> None:
         """Revisions only grow along a stream: what is not beyond the last one was told before. Nor does one object go back, where the
         pages of a list showed it newer than the list itself."""
-        if not _newer(known.version, self.revision):
+        version = known.version
+        if not _newer(version, self.revision):
             return
-        self.revision = known.version
+        self.revision = version
         old = self._known.get(key)
-        if event.type == "BOOKMARK" or (old is not None and not _newer(known.version, old.version)):
+        if event.type == "BOOKMARK" or (old is not None and not _newer(version, old.version)):
             return
         if event.type != "DELETED":
-            if known.uid not in self._gone:
+            if not self._gone or known.uid not in self._gone:
                 self._tell(key, known)
         elif old is not None:
             del self._known[key]
@@ -273,20 +288,23 @@ class Reflector:
         return longest * (1 - self._uniform() / 2)
 
 
-async def _turn(count: int) -> None:
-    if count % _TURN == _TURN - 1:
-        await asyncio.sleep(0)
-
-
-def _read(item: Item) -> tuple[Key, _Known]:
+def _read(item: Item) -> tuple[str, _Known]:
     if item.revision:
-        namespace, _, name = item.path.partition("/")
-        return (namespace, name), _Known(item, item.uid, str(item.revision))
+        return item.path, item
     try:
         meta = _object.decode(item.value).metadata
     except msgspec.MsgspecError as error:
         raise ApiError(502, "BadGateway", f"the server sent something that is no object: {error}") from None
-    return (meta.namespace, meta.name), _Known(item, meta.uid, meta.resource_version)
+    return f"{meta.namespace}/{meta.name}", _Read(item, meta.uid, meta.resource_version)
+
+
+def _item(known: _Known) -> Item:
+    return known if isinstance(known, Item) else known.item
+
+
+def _key(path: str) -> Key:
+    namespace, _, name = path.partition("/")
+    return namespace, name
 
 
 def _newer(version: str, than: str) -> bool:

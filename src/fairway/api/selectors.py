@@ -18,6 +18,8 @@ from fairway.kinds.errors import FieldError, invalid
 Operator = Literal["=", "==", "!=", "in", "notin", "exists", "!", "gt", "lt"]
 Predicate = Callable[[Mapping[str, str]], bool]
 
+_ABSENT = ("!=", "notin", "!")
+"""Operators that also match what is not there."""
 _BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")
 _EXPRESSIONS: dict[Any, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _CACHED = 4096
@@ -56,10 +58,12 @@ class Requirement:
 class Selector:
     """Requirements that must all hold. `matches` is a plain function, made for these requirements."""
 
-    __slots__ = ("matches", "requirements")
+    __slots__ = ("mark", "matches", "requirements")
 
     def __init__(self, requirements: Iterable[Requirement], *, nothing: bool = False) -> None:
         self.requirements = tuple(requirements)
+        self.mark = next((each.key.encode() for each in self.requirements if each.operator not in _ABSENT), b"")
+        """What the bytes of any labels that match hold, if it is certain that they hold something."""
         self.matches: Predicate = _never if nothing else _compile(self.requirements)
 
     @property

@@ -8,6 +8,17 @@ from collections.abc import Awaitable, Callable
 
 log = logging.getLogger("fairway.api")
 _RETRY_SECONDS = 1.0
+_PAUSE_SECONDS = 0.001
+_BUSY_SECONDS = 0.02
+
+
+async def give_way() -> None:
+    """Between two pieces of work that nobody waits for. Whoever comes back late finds others busy, and waits longer."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await asyncio.sleep(_PAUSE_SECONDS)
+    if loop.time() - began > 2 * _PAUSE_SECONDS:
+        await asyncio.sleep(_BUSY_SECONDS)
 
 
 class Worker:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
+_FOUND_BESIDE_NEWS = 5
 
 
 class Agenda(Generic[K]):
@@ -41,10 +42,12 @@ class Agenda(Generic[K]):
         self._found.pop(key, None)
 
     def take(self, news: int, found: int) -> list[K]:
-        """So many of both at most, in the order in which they were named."""
+        """So many of both at most, in the order in which they were named. Beside news, hardly anything that was only found."""
         taken = list(islice(self._news, news))
         for key in taken:
             del self._news[key]
+        if taken:
+            found = min(found, _FOUND_BESIDE_NEWS)
         rest = list(islice(self._found, found))
         for key in rest:
             del self._found[key]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from fairway.api.client import EVERYWHERE, Client, Item, Known, Query, Resource
 from fairway.api.reflector import Reflector
 from fairway.control.adapters import Json
 
+T = TypeVar("T")
 OnChange = Callable[[str, Item | None, Item | None], None]
 """Told the key, what was known and what is now; None is nothing."""
 _TOMBSTONES_MAX = 10_000
@@ -37,20 +38,15 @@ _decode = msgspec.json.Decoder(_Object).decode
 
 
 def key_of(item: Item) -> str:
-    return _identity(item)[0]
+    return _identified(item).path
 
 
-def _identity(item: Item) -> tuple[str, int, str]:
-    """Key, revision and uid."""
+def _identified(item: Item) -> Item:
+    """With its key, its revision and its uid, which most items bring along."""
     if item.revision:
-        return item.path, item.revision, item.uid
+        return item
     meta = _decode(item.value).metadata
-    return f"{meta.namespace}/{meta.name}", int(meta.resource_version), meta.uid
-
-
-def is_live(workload: Item) -> bool:
-    """A cheap look at the bytes: whether a workload seems to hold quota. Good enough to say who comes first, and for nothing else."""
-    return b'"admission":{' in workload.value and b'"type":"Finished"' not in workload.value
+    return Item(item.value, f"{meta.namespace}/{meta.name}", meta.uid, int(meta.resource_version))
 
 
 class Table:
@@ -58,9 +54,10 @@ class Table:
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
-        self._items: dict[str, tuple[Item, int, str]] = {}
+        self._items: dict[str, Item] = {}
         self._gone: dict[str, int] = {}
         self._views: dict[str, tuple[Item, Json]] = {}
+        self._read: tuple[Item | None, object, Any] = (None, None, None)
         self._listeners: list[OnChange] = []
 
     def on_change(self, listener: OnChange) -> None:
@@ -68,7 +65,7 @@ class Table:
 
     def get(self, key: str) -> Json | None:
         known = self._items.get(key)
-        return known[0].json() if known is not None else None
+        return known.json() if known is not None else None
 
     def view(self, key: str) -> Json | None:
         """As get, decoded once for all who ask, while it is among those asked for lately: to be read only, with all that is in it."""
@@ -76,24 +73,32 @@ class Table:
         if known is None:
             return None
         seen = self._views.get(key)
-        if seen is None or seen[0] is not known[0]:
+        if seen is None or seen[0] is not known:
             if seen is None and len(self._views) >= _VIEWS_MAX:
                 del self._views[next(iter(self._views))]
-            seen = self._views[key] = (known[0], known[0].json())
+            seen = self._views[key] = (known, known.json())
         return seen[1]
+
+    def read(self, item: Item, decode: Callable[[bytes], T]) -> T:
+        """What a decoder makes of an item: once for all who are told of the same change one after the other."""
+        last, how, seen = self._read
+        if last is not item or how is not decode:
+            seen = decode(item.value)
+            self._read = (item, decode, seen)
+        result: T = seen
+        return result
 
     def views(self) -> Iterable[tuple[Item, Json]]:
         """What is shared at the moment, and what it was decoded from."""
         return list(self._views.values())
 
     def item(self, key: str) -> Item | None:
-        known = self._items.get(key)
-        return known[0] if known is not None else None
+        return self._items.get(key)
 
     def known(self, key: str) -> Known:
         """Which version of an object is known here, for whoever decides by it."""
         found = self._items.get(key)
-        return Known(self.resource, key, found[1] if found is not None else 0)
+        return Known(self.resource, key, found.revision if found is not None else 0)
 
     def __contains__(self, key: object) -> bool:
         return key in self._items
@@ -105,37 +110,39 @@ class Table:
         return iter(list(self._items))
 
     def put(self, item: Item) -> None:
-        key, revision, uid = _identity(item)
+        item = _identified(item)
+        key, revision = item.path, item.revision
         known = self._items.get(key)
-        if (known is not None and known[1] >= revision) or self._gone.get(key, 0) >= revision:
+        if (known is not None and known.revision >= revision) or self._gone.get(key, 0) >= revision:
             return
-        if known is not None and known[2] != uid:
+        if known is not None and known.uid != item.uid:
             self._drop(key, known)
             known = None
-        self._items[key] = (item, revision, uid)
+        self._items[key] = item
         for listener in self._listeners:
-            listener(key, known[0] if known is not None else None, item)
+            listener(key, known, item)
 
     def take(self, item: Item) -> str:
         """As put, from a list of a server that may have begun anew: another object of the name counts, whatever its revision. Its key."""
-        key, _revision, uid = _identity(item)
-        known = self._items.get(key)
-        if known is not None and known[2] != uid:
-            self._drop(key, known)
+        item = _identified(item)
+        known = self._items.get(item.path)
+        if known is not None and known.uid != item.uid:
+            self._drop(item.path, known)
         self.put(item)
-        return key
+        return item.path
 
     def renew(self) -> None:
         """What was deleted may come back: the next list is another server's."""
         self._gone.clear()
 
     def remove(self, item: Item) -> None:
-        key, revision, uid = _identity(item)
-        self._gone[key] = max(revision, self._gone.get(key, 0))
+        item = _identified(item)
+        key = item.path
+        self._gone[key] = max(item.revision, self._gone.get(key, 0))
         if len(self._gone) > _TOMBSTONES_MAX:
             del self._gone[next(iter(self._gone))]
         known = self._items.get(key)
-        if known is not None and known[2] == uid:
+        if known is not None and known.uid == item.uid:
             self._drop(key, known)
 
     def forget(self, key: str) -> None:
@@ -144,16 +151,15 @@ class Table:
         if known is not None:
             self._drop(key, known)
 
-    def _drop(self, key: str, known: tuple[Item, int, str]) -> None:
+    def _drop(self, key: str, known: Item) -> None:
         self._items.pop(key, None)
         self._views.pop(key, None)
         for listener in self._listeners:
-            listener(key, known[0], None)
+            listener(key, known, None)
 
     # --- as the handler of a reflector ------------------------------------------------------------------------------
 
-    def added(self, item: Item) -> None:
-        self.put(item)
+    added = put
 
     def modified(self, _before: Item, item: Item) -> None:
         self.put(item)

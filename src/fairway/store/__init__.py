@@ -11,6 +11,7 @@ from fairway.store.pending import Staged
 from fairway.store.record import (
     ABSENT,
     ANY,
+    NO_HEAD,
     Append,
     Compacted,
     Conflict,
@@ -29,6 +30,7 @@ from fairway.store.watch import Watch
 __all__ = [
     "ABSENT",
     "ANY",
+    "NO_HEAD",
     "Append",
     "Compacted",
     "Conflict",

@@ -27,6 +27,10 @@ class Bucket:
         self._added: set[str] = set()
         self._dropped: set[str] = set()
 
+    def loaded(self) -> None:
+        """The records were put in place by a start."""
+        self._added = set(self.records)
+
     def put(self, record: Record) -> None:
         path = record.path
         if path not in self.records:

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TypeVar
 
+T = TypeVar("T", str, bytes)
 _KNOWN_MAX = 16_384
 
 
 class Pool:
     """Remembers texts that came by lately. Bounded: what only one object has is soon forgotten again."""
 
-    __slots__ = ("_few", "_texts")
+    __slots__ = ("_heads", "_names")
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._few: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._names: dict[str, str] = {}
+        self._heads: dict[bytes, bytes] = {}
 
-    def one(self, text: str) -> str:
-        texts = self._texts
-        if len(texts) > _KNOWN_MAX:
-            texts.clear()
-        return texts.setdefault(text, text)
+    def name(self, text: str) -> str:
+        return _shared(self._names, text)
 
-    def each(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Labels: the whole is seldom that of another object, but most of its parts are."""
-        if not texts:
-            return ()
-        known = self._texts
-        if len(known) > _KNOWN_MAX:
-            known.clear()
-        share = known.setdefault
-        return tuple([share(text, text) for text in texts])
+    def head(self, packed: bytes) -> bytes:
+        """What selects a record: often the same for all that one user or one controller wrote."""
+        return _shared(self._heads, packed)
 
-    def few(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Owners, fields: often the same as a whole."""
-        if not texts:
-            return ()
-        known = self._few
-        if len(known) > _KNOWN_MAX:
-            known.clear()
-        whole = tuple(texts)
-        return known.setdefault(whole, whole)
+
+def _shared(known: dict[T, T], text: T) -> T:
+    if len(known) > _KNOWN_MAX:
+        known.clear()
+    return known.setdefault(text, text)

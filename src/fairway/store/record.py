@@ -1,6 +1,7 @@
 """What the store keeps (`Record`), what is asked of it (`Put`, `Delete`, `Append`, `Trim`) and what it tells watchers (`Event`).
 
-All are Structs that the garbage collector does not look at: a hundred thousand of them cost no pause.
+All are Structs that the garbage collector does not look at: a hundred thousand of them cost no pause. What selects a record stays packed as it
+is in the log, and is unpacked for those who ask: of most records nobody ever does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,17 @@ ANY = -1
 ABSENT = 0
 
 
+Texts: TypeAlias = tuple[str, ...]
+_pack = msgspec.msgpack.Encoder().encode
+unpack_head = msgspec.msgpack.Decoder(tuple[Texts, Texts, Texts, str]).decode
+"""Labels, owners, fields and writers."""
+NO_HEAD = _pack(((), (), (), ""))
+
+
+def pack_head(labels: Texts, owners: Texts, fields: Texts, writers: str) -> bytes:
+    return _pack((labels, owners, fields, writers)) if labels or owners or fields or writers else NO_HEAD
+
+
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One object as it is served, with what is needed to select it without decoding it."""
 
@@ -24,14 +36,28 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """namespace/name; /name for what has no namespace."""
     revision: int
     value: bytes
-    labels: tuple[str, ...] = ()
-    """key, value, key, value …"""
-    owners: tuple[str, ...] = ()
-    """uids of the owners."""
-    fields: tuple[str, ...] = ()
-    """values of the fields that a field selector may name, in the kind's order."""
-    writers: str = ""
-    """who wrote it, in the API's own notation."""
+    head: bytes = NO_HEAD
+    """What selects it, packed."""
+
+    @property
+    def labels(self) -> Texts:
+        """key, value, key, value …"""
+        return unpack_head(self.head)[0]
+
+    @property
+    def owners(self) -> Texts:
+        """uids of the owners."""
+        return unpack_head(self.head)[1]
+
+    @property
+    def fields(self) -> Texts:
+        """values of the fields that a field selector may name, in the kind's order."""
+        return unpack_head(self.head)[2]
+
+    @property
+    def writers(self) -> str:
+        """who wrote it, in the API's own notation."""
+        return unpack_head(self.head)[3]
 
     @property
     def namespace(self) -> str:
@@ -127,4 +153,4 @@ def restamp(value: bytes, old: int, new: int) -> bytes:
 def tombstone(last: Record, revision: int) -> Record:
     """The last state of what is deleted, under the revision of its deletion."""
     value = restamp(last.value, last.revision, revision)
-    return Record(last.bucket, last.path, revision, value, last.labels, last.owners, last.fields, last.writers)
+    return Record(last.bucket, last.path, revision, value, last.head)

@@ -18,7 +18,7 @@ import msgspec
 
 from fairway.store.log import Batch, Row, State, StoreBroken, StoreError, StoreFull, StreamRow
 from fairway.store.pool import Pool
-from fairway.store.record import Record
+from fairway.store.record import NO_HEAD, Record, unpack_head
 
 FORMAT = 1
 APPLICATION_ID = 0x46574159  # "FWAY"
@@ -33,9 +33,6 @@ _SQL = dict(
         re.S,
     )
 )
-_encode_head = msgspec.msgpack.Encoder().encode
-_decode_head = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[str], str]).decode
-_EMPTY_HEAD = _encode_head(((), (), (), ""))
 
 
 class SqliteLog:
@@ -105,31 +102,21 @@ class SqliteLog:
         return db
 
     def rows(self) -> Iterator[Row]:
-        pool = Pool()
-        one, each, few = pool.one, pool.each, pool.few
+        pool, last = Pool(), NO_HEAD
+        buckets: dict[str, str] = {}
         with self._explained():
             for revision, flags, bucket, path, head, value in self._connection.execute(_SQL["rows"]):
-                if head == _EMPTY_HEAD:
-                    record = Record(one(bucket), path, revision, value or b"")
-                else:
-                    labels, owners, fields, writers = _decode_head(head)
-                    record = Record(
-                        one(bucket),
-                        path,
-                        revision,
-                        value or b"",
-                        each(labels),
-                        few(owners),
-                        few(fields),
-                        one(writers),
-                    )
+                if head != last:
+                    unpack_head(head)  # nobody should find out later that it cannot be read
+                    last = pool.head(head)
+                record = Record(buckets.setdefault(bucket, bucket), path, revision, value or b"", last)
                 yield Row(record, bool(flags & _DELETED), bool(flags & _VOLATILE))
 
     def streams(self) -> Iterator[StreamRow]:
-        one = Pool().one
+        name = Pool().name
         with self._explained():
             for stream, sequence, data in self._connection.execute(_SQL["streams"]):
-                yield StreamRow(one(stream), sequence, data)
+                yield StreamRow(name(stream), sequence, data)
 
     def write(self, batch: Batch) -> None:
         with self._explained():
@@ -165,17 +152,12 @@ class SqliteLog:
             values: list[object] = []
             for row in part:
                 record = row.record
-                head = (
-                    _encode_head((record.labels, record.owners, record.fields, record.writers))
-                    if record.labels or record.owners or record.fields or record.writers
-                    else _EMPTY_HEAD
-                )
                 values += (
                     record.revision,
                     row.deleted * _DELETED | row.volatile * _VOLATILE,
                     record.bucket,
                     record.path,
-                    head,
+                    record.head,
                     None if row.deleted else record.value,
                 )
             db.execute(_insert_sql(len(part)), values)

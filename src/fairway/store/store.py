@@ -32,6 +32,7 @@ from fairway.store.record import (
     Put,
     Record,
     Trim,
+    pack_head,
     stamp,
     tombstone,
 )
@@ -102,6 +103,8 @@ class Store:
         self.revision = self._next - 1
         for row in self._log.rows():
             self._replay(row, state.mark)
+        for bucket in self._buckets.values():
+            bucket.loaded()
         self._volatile.update(state.volatile)
         for name in state.volatile:
             self._bucket(name).floor = self.revision  # what was told of it after its last row is unknown
@@ -117,16 +120,19 @@ class Store:
             self._stream_next[name] = stream.first + len(stream.items)
 
     def _replay(self, row: Row, mark: int) -> None:
+        """What a start does a hundred thousand times: nearly every row is the only one of its object, and older than what is remembered."""
         record = row.record
-        bucket = self._bucket(record.bucket)
+        bucket = self._buckets.get(record.bucket) or self._bucket(record.bucket)
         previous = bucket.records.get(record.path)
-        if row.deleted and previous is not None:
-            record = tombstone(previous, record.revision)
-        event = Event(record, previous, row.deleted)
-        remember = record.revision > mark and not row.volatile
-        self._apply(bucket, event, remember=remember)
-        if not remember:
-            self._history.discard(event)
+        if row.deleted:
+            bucket.records.pop(record.path, None)
+            record = record if previous is None else tombstone(previous, record.revision)
+        else:
+            bucket.records[record.path] = record
+        if record.revision > mark and not row.volatile:
+            self._history.remember(bucket, Event(record, previous, row.deleted))
+        elif previous is not None or row.deleted:
+            self._history.discard(Event(record, previous, row.deleted))
 
     async def close(self) -> None:
         """Everything staged is committed, volatile records too, and the exact revision is noted."""
@@ -260,11 +266,8 @@ class Store:
         if isinstance(op, Put):
             revision = self._take_revision()
             value = stamp(op.value, revision)
-            pool = self._pool
-            labels, owners, fields = pool.each(op.labels), pool.few(op.owners), pool.few(op.fields)
-            bucket, writers = pool.one(op.bucket), pool.one(op.writers)
-            record = Record(bucket, op.path, revision, value, labels, owners, fields, writers)
-            return Event(record, previous)
+            head = self._pool.head(pack_head(op.labels, op.owners, op.fields, op.writers))
+            return Event(Record(self._pool.name(op.bucket), op.path, revision, value, head), previous)
         if isinstance(op, Delete):
             assert previous is not None
             return Event(tombstone(previous, self._take_revision()), previous, deleted=True)
@@ -419,7 +422,11 @@ class Store:
             record = event.record
             bucket = self._bucket(record.bucket)
             touched[record.bucket] = bucket
-            self._apply(bucket, event, remember=True)
+            if event.deleted:
+                bucket.drop(record.path)
+            else:
+                bucket.put(record)
+            self._history.remember(bucket, event)
             key = (record.bucket, record.path)
             if self._staged.get(key) is event:
                 del self._staged[key]
@@ -438,14 +445,6 @@ class Store:
         pending.outcome.settle()
         for bucket in touched.values():
             bucket.wake()
-
-    def _apply(self, bucket: Bucket, event: Event, *, remember: bool) -> None:
-        if event.deleted:
-            bucket.drop(event.record.path)
-        else:
-            bucket.put(event.record)
-        if remember:
-            self._history.remember(bucket, event)
 
     def _bucket(self, name: str) -> Bucket:
         found = self._buckets.get(name)

@@ -36,3 +36,10 @@ def test_an_object_without_a_uid_has_none() -> None:
 def test_items_are_equal_by_what_they_hold() -> None:
     assert Item(b"{}", "a/b", "u", 3) == Item(b"{}")
     assert Item(b"{}") != Item(b"[]")
+
+
+def test_an_item_whose_uid_nobody_has_read_yet_reads_it_when_asked() -> None:
+    value = b'{"metadata":{"name":"b","namespace":"a","uid":"own"}}'
+    listed = Item(value, "a/b", revision=3)
+    assert (listed.uid, listed.version) == ("own", "3")
+    assert Item(value, "a/b", "given", 3).uid == "given"

@@ -256,6 +256,44 @@ def test_orphaned_dependents_stay_without_their_owner() -> None:
     run(body)
 
 
+def test_what_lost_its_owner_while_no_collector_ran_goes_at_the_next_start() -> None:
+    async def body(world: World) -> None:
+        owners = [(await world.client.create(CONFIGMAPS, config(name))).json() for name in ("gone", "there")]
+        await world.client.create(CONFIGMAPS, owned("lost", owners[0]))
+        await world.client.create(CONFIGMAPS, owned("kept", owners[1]))
+        await world.garbage.stop()
+        world.space.store._listeners.clear()
+        await world.client.delete(CONFIGMAPS, "gone", "default")
+        waiting = asyncio.create_task(world.gone(CONFIGMAPS, "lost"))
+        await asyncio.sleep(0)
+        world.garbage = GarbageCollector(world.space)
+        world.garbage.start()
+        await waiting
+        assert {item.meta.name for item in (await world.client.list(CONFIGMAPS)).items} == {"there", "kept"}
+
+    run(body)
+
+
+@pytest.mark.parametrize("name", ["a", "z"])
+def test_an_owner_that_is_deleted_while_the_collector_still_reads_takes_its_dependents_along(name: str) -> None:
+    async def body(world: World) -> None:
+        await world.garbage.stop()
+        world.space.store._listeners.clear()
+        owner = (await world.client.create(CONFIGMAPS, config(name))).json()
+        for number in range(250):  # more than it reads in one turn
+            await world.client.create(CONFIGMAPS, owned(f"m-{number}", owner))
+        world.garbage = GarbageCollector(world.space)
+        world.garbage.start()
+        waiting = [asyncio.create_task(world.gone(CONFIGMAPS, f"m-{number}")) for number in (0, 249)]
+        await asyncio.sleep(0)
+        assert not world.garbage._complete
+        await world.client.delete(CONFIGMAPS, name, "default", Deletion("Foreground"))
+        await asyncio.gather(*waiting, world.gone(CONFIGMAPS, name))
+        assert (await world.client.list(CONFIGMAPS)).items == []
+
+    run(body)
+
+
 def test_a_namespace_takes_its_contents_with_it_and_accepts_nothing_new() -> None:
     async def body(world: World) -> None:
         await world.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})

@@ -12,7 +12,8 @@ from tests.integration.inprocess import listening
 from fairway.api.client import Resource
 from fairway.api.errors import ApiError
 from fairway.api.remote import RemoteClient
-from fairway.runtime.transport import HttpTransport, Reply
+from fairway.runtime.http_transport import HttpTransport
+from fairway.runtime.transport import Reply
 
 PODS = Resource("", "v1", "pods")
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairway.api import selectors
+from fairway.api.reads import Selection
 from fairway.api.selectors import Requirement, Selector, SelectorError
+from fairway.store.record import Record, pack_head
 
 LABELS = {"app": "web", "tier": "b", "empty": "", "size": "10", "in": "notin"}
 
@@ -239,3 +241,12 @@ def test_a_field_selector_reads_back_from_its_text_whatever_its_values(terms: li
     selector = selectors.parse_fields(text, FIELDS, "Pod")
     assert sorted((each.key, each.operator, *each.values) for each in selector.requirements) == sorted(terms)
     assert selectors.parse_fields(selectors.render_fields(selector), FIELDS, "Pod") == selector
+
+
+@pytest.mark.parametrize("text", ["", "a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1)", "!b,a", "b,a"])
+@pytest.mark.parametrize("labels", [(), ("a", "1"), ("a", "3"), ("b", "1"), ("a", "2", "b", "a"), ("b", "a")])
+def test_a_selection_by_the_bytes_of_a_record_is_the_one_by_its_labels(text: str, labels: tuple[str, ...]) -> None:
+    selector = selectors.parse(text)
+    record = Record("things", "ns/a", 1, b"", pack_head(labels, ("a",), ("b",), "a"))
+    wanted = selector.matches(dict(zip(labels[::2], labels[1::2], strict=True)))
+    assert Selection(labels=selector).matches(record) is wanted

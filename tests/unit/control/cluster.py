@@ -157,7 +157,6 @@ class Cluster:
         await self.space.store.open()
         await bootstrap.ensure(self.space, bootstrap.namespaces())
         garbage = GarbageCollector(self.space)
-        garbage.load()
         self.add(garbage)
         if self._with_kubelet:
             self.add(self.kubelet)

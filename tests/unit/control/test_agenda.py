@@ -56,3 +56,14 @@ def test_what_is_discarded_is_not_taken() -> None:
     agenda.discard("found")
     agenda.discard("news")
     assert not agenda
+
+
+def test_beside_news_little_of_what_was_found_is_taken_and_alone_as_much_as_may_be() -> None:
+    agenda: Agenda[str] = Agenda(starting=True)
+    agenda.update(f"found-{number}" for number in range(100))
+    agenda.starting = False
+    agenda.add("news")
+    beside, alone = agenda.take(10, 50), agenda.take(10, 50)
+    assert beside[0] == "news"
+    assert 1 < len(beside) < 10
+    assert len(alone) == 50

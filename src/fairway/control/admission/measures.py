@@ -15,6 +15,7 @@ import msgspec
 from fairway.api.client import Item
 from fairway.control.adapters import Json
 from fairway.control.admission.observer import Observer
+from fairway.control.admission.sketch import glimpse
 from fairway.control.apply import Note
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.configuration import Configuration
@@ -157,7 +158,8 @@ class Measures:
         self._waits: dict[tuple[str, _Labels], _Waits] = {}
         self._finished: Counter[_Subject] = Counter()
         self._skips: Mapping[str, int] = {}
-        mirror[WORKLOADS].on_change(self._on_workload)
+        self._workloads = mirror[WORKLOADS]
+        self._workloads.on_change(self._on_workload)
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
@@ -217,6 +219,8 @@ class Measures:
             self._wait("pods_ready_to_evicted_time_seconds", labels, max(0, now - since) / SECOND)
 
     def _on_workload(self, _key: str, before: Item | None, after: Item | None) -> None:
+        if before is None and after is not None and not self._workloads.read(after, glimpse).is_over:
+            return
         over = before is not None and _FINISHED in before.value
         ends = after is not None and _FINISHED in after.value
         if over and not ends and before is not None:

@@ -9,6 +9,7 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from fairway.api.client import Client, Known
@@ -47,12 +48,27 @@ from fairway.runtime.ids import Ids
 
 log = logging.getLogger("fairway.control")
 COMPONENT = "kueue-workload-controller"
-STATUS_SECONDS = 0.25
-"""The shortest time between two rounds of queue statuses while there is other work."""
+_STATUS_RESTS = 9
+"""Between two rounds of queue statuses, so many times what the last took: a thousand queues take no more than their share from the work."""
 _LOOKS_MAX = 2000
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
 _QUEUES_FIRST = (NAMESPACES, TOPOLOGIES, CHECKS, FLAVORS, COHORTS, CLUSTER_QUEUES, LOCAL_QUEUES, LIMIT_RANGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long what can wait is kept waiting while there is other work."""
+
+    status_seconds: float = 0.25
+    """Between two rounds of queue statuses."""
+    quiet_seconds: float = 1.0
+    """Those who wait are told why once nothing was decided for so long …"""
+    flowing_seconds: float = 5.0
+    """… and while work flows some of them every so often."""
+
+
+IN_TIME, AT_ONCE = Pace(), Pace(0.0, 0.0, 0.0)
 
 
 class Queueing:
@@ -65,11 +81,11 @@ class Queueing:
         ids: Ids,
         config: Configuration | None = None,
         adapters: Sequence[JobAdapter] = ADAPTERS,
-        status_seconds: float = STATUS_SECONDS,
+        pace: Pace = IN_TIME,
     ) -> None:
         self.config = config or Configuration()
         self._clock = clock
-        self._status_seconds = status_seconds
+        self._pace = pace
         enabled = [adapter for adapter in adapters if adapter.framework in self.config.integrations.frameworks]
         classes = (PRIORITY_CLASSES, POD_PRIORITY_CLASSES)
         kinds = list(dict.fromkeys([*(adapter.resource for adapter in enabled), PODS]))
@@ -77,7 +93,7 @@ class Queueing:
         self.recorder = Recorder(client, clock)
         self.observer = Observer(self.config, self.mirror, self.now)
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
-        self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
+        self.life = Lifecycle(self.config, _World(self.observer, self.jobs))
         self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
         self.decider = Decider(self.config, self.observer, self.mirror)
         self._status = QueueStatus(self.config, self.observer, self.mirror)
@@ -88,14 +104,13 @@ class Queueing:
         decay = self.observer.state.settings.usage_decay
         self._sampling = max(decay.sampling, SECOND) if decay is not None else None
         self._sample_at: Time = 0
-        self._status_at = float("-inf")
+        self._status_from = self._decided_at = float("-inf")
+        self._told_at = clock.monotonic
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
         self.known = asyncio.Event()
         """Set once all objects have been read: from then on the mirror is true."""
         self._task: asyncio.Task[None] | None = None
-        for resource in (*_QUEUES_FIRST, *classes, *kinds, WORKLOADS):
-            self.mirror[resource].on_change(lambda _key, _before, _after: self.wake())
 
     def now(self) -> Time:
         return int(self._clock.now * SECOND)
@@ -131,6 +146,8 @@ class Queueing:
     async def _run(self) -> None:
         self.jobs.agenda.starting = self.observer.looks.starting = True
         await self.mirror.start(_QUEUES_FIRST)
+        for table in self.mirror:
+            table.on_change(lambda _key, _before, _after: self.wake())
         self.jobs.agenda.starting = self.observer.looks.starting = False
         self.known.set()
         self._wake.set()
@@ -146,7 +163,7 @@ class Queueing:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set():
+                elif not self._wake.is_set() and not self._telling.busy and not self._status.due:
                     self.idle.set()
             except ApiError as error:
                 log.warning("queueing: %s; trying again", error.message)
@@ -166,17 +183,20 @@ class Queueing:
         if self.decider.busy:
             await self._decide(now)
         busy = self.jobs.busy or bool(self.observer.looks) or self.decider.busy
-        if self._status.due and (not busy or self._status_rested()):
-            self._status_at = self._clock.monotonic
-            await self._apply(self._status.writes(now))
-        if not busy and self._telling.busy:
+        if self._status.due and self._status_rested():
+            await self._tell_statuses(now)
+        if not busy and self._telling.busy and self._telling_in() <= 0:
+            self._told_at = self._clock.monotonic
             await self._apply(self._telling.writes(now))
-        return busy or self._telling.busy or (self._status.due and self._status_rested())
+        more_to_tell = self._telling.busy and self._telling_in() <= 0
+        return busy or more_to_tell or (self._status.due and self._status_rested())
 
     async def _decide(self, now: Time) -> None:
         began = self._clock.monotonic
         writes = self.decider.decide(now)
         self.measures.attempted(self.decider.plan, self._clock.monotonic - began)
+        if writes:
+            self._decided_at = self._clock.monotonic
         await self._apply(writes, self.decider.given)
 
     async def _apply(self, writes: list[Write], given: Sequence[Known] = ()) -> None:
@@ -185,8 +205,19 @@ class Queueing:
             if self.applier.trouble is not None:
                 raise self.applier.trouble
 
+    async def _tell_statuses(self, now: Time) -> None:
+        began = self._clock.monotonic
+        await self._apply(self._status.writes(now))
+        ended = self._clock.monotonic
+        self._status_from = max(began + self._pace.status_seconds, ended + _STATUS_RESTS * (ended - began))
+
     def _status_rested(self) -> bool:
-        return self._clock.monotonic - self._status_at >= self._status_seconds
+        return self._clock.monotonic >= self._status_from
+
+    def _telling_in(self) -> float:
+        """Seconds until those who wait may be told why."""
+        quiet_at, at_last = self._decided_at + self._pace.quiet_seconds, self._told_at + self._pace.flowing_seconds
+        return min(quiet_at, at_last) - self._clock.monotonic
 
     def _nap(self) -> float:
         naps = [_LONGEST_NAP]
@@ -195,7 +226,9 @@ class Queueing:
         if self._sampling is not None:
             naps.append(max(0.0, (self._sample_at - self.now()) / SECOND) + 0.001)
         if self._status.due:
-            naps.append(self._status_seconds)
+            naps.append(max(0.0, self._status_from - self._clock.monotonic) + 0.001)
+        if self._telling.busy:
+            naps.append(max(0.0, self._telling_in()) + 0.001)
         return min(naps)
 
     # --- workloads --------------------------------------------------------------------------------------------------
@@ -230,7 +263,7 @@ class Queueing:
             if obj is None:
                 continue
             try:
-                verdict = self._life.look(obj, now)
+                verdict = self.life.look(obj, now)
             except Exception:  # one workload that nobody understands must not hold up all others
                 log.exception("queueing: workload %s cannot be looked at; it stays as it is", key)
                 continue

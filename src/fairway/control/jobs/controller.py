@@ -21,7 +21,7 @@ from fairway.control.jobs.adopt import adoptions
 from fairway.control.jobs.decide import decide
 from fairway.control.jobs.plan import Plan
 from fairway.control.jobs.pods import PodMaker, free_name
-from fairway.control.jobs.state import State, Tracked, at_rest
+from fairway.control.jobs.state import State, Tracked, head_of
 from fairway.control.jobs.view import FINALIZER, NO_INDEX
 from fairway.control.rounds import Rounds, report_failure
 from fairway.kinds.types import to_json
@@ -323,8 +323,9 @@ class _JobNews:
         self._jobs = jobs
 
     def added(self, item: Item) -> None:
-        uid = self._jobs.state.see_job(item)
-        if self._jobs.synced or not at_rest(item):
+        head = head_of(item)
+        uid = self._jobs.state.see_job(item, head)
+        if self._jobs.synced or not head.at_rest:
             self._jobs.rounds.look((uid,))
 
     def modified(self, _before: Item, item: Item) -> None:

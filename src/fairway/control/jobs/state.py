@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from typing import Any
 
 import msgspec
 
@@ -44,10 +45,13 @@ class _Status(msgspec.Struct, gc=False):
     active: int = 0
 
     def says(self, *types: str) -> bool:
-        return any(each.status == "True" and each.type in types for each in self.conditions)
+        for each in self.conditions:  # noqa: SIM110 (a generator here costs three times as much)
+            if each.type in types and each.status == "True":
+                return True
+        return False
 
 
-class _Head(msgspec.Struct, gc=False):
+class Head(msgspec.Struct, gc=False):
     """The part of a Job that tells whether the rest matters."""
 
     metadata: _Meta = msgspec.field(default_factory=_Meta)
@@ -58,41 +62,63 @@ class _Head(msgspec.Struct, gc=False):
     def over(self) -> bool:
         return self.status.says("Complete", "Failed")
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether a Job is suspended, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
+        suspended = self.spec.suspend and not self.status.active and self.status.says("Suspended")
+        return suspended and not self.spec.manual_selector and self.metadata.deletion_timestamp is None
 
-_head = msgspec.json.Decoder(_Head).decode
+
+_head = msgspec.json.Decoder(Head).decode
 
 
-def at_rest(item: Item) -> bool:
-    """Whether a Job is suspended, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
-    head = _head(item.value)
-    suspended = head.spec.suspend and not head.status.active and head.status.says("Suspended")
-    return suspended and not head.spec.manual_selector and head.metadata.deletion_timestamp is None
+def head_of(item: Item) -> Head:
+    return _head(item.value)
+
+
+_MADE_WHEN_ASKED_FOR: dict[str, type[dict[str, Any]] | type[set[str]]] = {
+    "pods": dict,
+    "items": dict,
+    "names": set,
+    "settled": set,
+    "released": set,
+    "deleted": set,
+}
 
 
 @dataclass(slots=True)
 class Tracked:
-    """A Job (or only the pods of one that is not known, or no longer)."""
+    """A Job (or only the pods of one that is not known, or no longer). Most Jobs wait, so what is known of pods has no place before it is
+    asked for."""
 
     uid: str
     key: Key = ("", "")
     item: Item | None = None
     version: str = ""
-    pods: dict[str, PodView] = field(default_factory=dict)
-    items: dict[str, Item] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
+    pods: dict[str, PodView] = field(init=False)
+    items: dict[str, Item] = field(init=False)
+    names: set[str] = field(init=False)
     """Of all its pods that were seen, and of strangers that have a name which a pod of it would have."""
-    settled: set[str] = field(default_factory=set)
+    settled: set[str] = field(init=False)
     past: Past = NOTHING
     over: bool = False
-    released: set[str] = field(default_factory=set)
+    released: set[str] = field(init=False)
     """Pods that we have released, though the last we saw of them is older."""
-    deleted: set[str] = field(default_factory=set)
+    deleted: set[str] = field(init=False)
     """Pods that we have deleted, likewise."""
     lazy_at: float = 0.0
     """When a status that may wait is written; zero: none waits."""
     failures: int = 0
     """Attempts to carry out a plan in a row that came to nothing."""
     _job: Job | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        make = _MADE_WHEN_ASKED_FOR.get(name)
+        if make is None:
+            raise AttributeError(name)
+        made = make()
+        setattr(self, name, made)
+        return made
 
     @property
     def job(self) -> Job | None:
@@ -157,8 +183,9 @@ class State:
 
     # --- Jobs -----------------------------------------------------------------------------------------------------
 
-    def see_job(self, item: Item) -> str:
-        head = _head(item.value)
+    def see_job(self, item: Item, head: Head | None = None) -> str:
+        """head: what was read of it already."""
+        head = head or head_of(item)
         meta = head.metadata
         uid, key = meta.uid, (meta.namespace, meta.name)
         if uid in self._gone:

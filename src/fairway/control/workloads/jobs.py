@@ -11,10 +11,11 @@ from fairway.api.client import Item
 from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json
 from fairway.control.adapters.names import GROUP_NAME
+from fairway.control.admission.sketch import Owner, glimpse
 from fairway.control.agenda import Agenda
 from fairway.control.apply import Write
 from fairway.control.configuration import Configuration
-from fairway.control.mirror import Mirror, Table, is_live
+from fairway.control.mirror import Mirror, Table
 from fairway.control.resources import FLAVORS, NAMESPACES, POD_PRIORITY_CLASSES, PODS, PRIORITY_CLASSES, WORKLOADS
 from fairway.control.workloads.making import Priorities
 from fairway.control.workloads.managed import Managed
@@ -24,7 +25,7 @@ from fairway.core.model import Time
 
 LOOKS_MAX = 2000
 """Jobs looked at in one pass, so that others get their turn."""
-FOUND_MAX = 200
+FOUND_MAX = 50
 """Of those that were only found at a start, so that what happens now is not kept waiting."""
 
 
@@ -38,28 +39,10 @@ class JobKey(NamedTuple):
     """Of the job, or of the group its objects are in."""
 
 
-class _Owner(msgspec.Struct, rename="camel", gc=False):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-
-
-class _Meta(msgspec.Struct, rename="camel", gc=False):
-    name: str = ""
-    namespace: str = ""
-    owner_references: list[_Owner] = []
-
-
-class _Owned(msgspec.Struct, gc=False):
-    metadata: _Meta
-
-
 class _Head(msgspec.Struct, gc=False):
     metadata: Json
 
 
-_owned = msgspec.json.Decoder(_Owned).decode
 _head = msgspec.json.Decoder(_Head).decode
 
 
@@ -80,8 +63,9 @@ class Jobs:
         self._running = RunningPods(mirror[PODS], self._on_pods_ended)
         self._rules = JobRules(config, mirror[FLAVORS], priorities, self._running)
         self.agenda: Agenda[JobKey] = Agenda()
-        self._members: dict[JobKey, dict[str, None]] = {}
-        self._by_owner: dict[str, dict[str, None]] = {}
+        self._groups: dict[JobKey, dict[str, None]] = {}
+        """The objects of jobs that are more than one. Whoever is a job by itself has its name, and nothing is kept of it here."""
+        self._by_owner: dict[str, tuple[str, ...]] = {}
         self._taken: dict[str, JobKey] = {}
         """Workloads of others that have the name a job's own should have."""
         self._kinds: Mapping[tuple[str, str], int] = {
@@ -142,47 +126,72 @@ class Jobs:
         assert item is not None
         if not self._managed.maybe(item.value) and not (before is not None and self._managed.maybe(before.value)):
             return
-        adapter, obj = self._adapters[index], {"metadata": _head(item.value).metadata}
         namespace, _, name = key.partition("/")
-        job = JobKey(index, namespace, adapter.group(obj) or name)
-        members = self._members.setdefault(job, {})
-        if after is None:
-            members.pop(key, None)
-            if not members:
-                del self._members[job]
-                self._rules.forget(namespace, name)
+        if self.agenda.starting and before is None and _GROUPED not in item.value:
+            self.agenda.add(JobKey(index, namespace, name))  # the rest will be seen when its turn comes
+            return
+        adapter, obj = self._adapters[index], {"metadata": _head(item.value).metadata}
+        group = adapter.group(obj)
+        job = JobKey(index, namespace, group or name)
+        managed = after is not None and self._managed.is_managed(adapter, obj)
+        if group:
+            self._join(job, key, there=managed)
+        if after is not None and not managed:
+            return
+        if after is None and job not in self._groups:
+            self._rules.forget(namespace, name)
+        if after is None or obj["metadata"].get("deletionTimestamp"):
             self._touch_workloads(obj["metadata"]["uid"])
-        elif self._managed.is_managed(adapter, obj):
+        self.agenda.add(job)
+
+    def _join(self, job: JobKey, key: str, *, there: bool) -> None:
+        """An object is one of a group's, or is not any more."""
+        members = self._groups.setdefault(job, {})
+        if there:
             members[key] = None
-            if obj["metadata"].get("deletionTimestamp"):
-                self._touch_workloads(obj["metadata"]["uid"])
         else:
             members.pop(key, None)
             if not members:
-                del self._members[job]
-            return
-        self.agenda.add(job)
+                del self._groups[job]
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
         if after is None and key in self._taken:
             self.agenda.add(self._taken.pop(key))
-        for item, there in ((before, False), (after, True)):
-            if item is None:
-                continue
-            meta = _owned(item.value).metadata
-            for owner in meta.owner_references:
-                known = self._by_owner.setdefault(owner.uid, {})
-                if there:
-                    known[key] = None
-                else:
-                    known.pop(key, None)
-                    if not known:
-                        del self._by_owner[owner.uid]
-                self._mark(owner, meta.namespace, urgent=after is not None and is_live(after))
+        namespace = key.partition("/")[0]
+        found = self.agenda.starting and before is None  # its job was found too, and waits for its turn
+        owners = self._owners(after)
+        urgent = after is not None and self._workloads.read(after, glimpse).is_live
+        for owner in self._owners(before):
+            self._own(owner.uid, key, there=False)
+            self._mark(owner, namespace, urgent=urgent)
+        for owner in owners:
+            self._own(owner.uid, key, there=True)
+            if urgent or not found:
+                self._mark(owner, namespace, urgent=urgent)
+        if not found:
+            self._mark_namesakes(key)
+
+    def _owners(self, workload: Item | None) -> Sequence[Owner]:
+        return () if workload is None else self._workloads.read(workload, glimpse).metadata.owner_references
+
+    def _own(self, owner: str, key: str, *, there: bool) -> None:
+        known = self._by_owner.get(owner, ())
+        if there and key not in known:
+            self._by_owner[owner] = (*known, key)
+        elif not there and key in known:
+            left = tuple(each for each in known if each != key)
+            if left:
+                self._by_owner[owner] = left
+            else:
+                del self._by_owner[owner]
+
+    def _mark_namesakes(self, key: str) -> None:
+        """Jobs and groups that have the name of a Workload: it may be the one that was made for them."""
         namespace, _, name = key.partition("/")
-        for index in range(len(self._adapters)):
-            if (index, namespace, name) in self._members:
-                self.agenda.add(JobKey(index, namespace, name))
+        for index, adapter in enumerate(self._adapters):
+            job = JobKey(index, namespace, name)
+            if job in self._groups or key in self._mirror[adapter.resource]:
+                self.agenda.add(job)
 
     def _on_pods_ended(self, workload: str) -> None:
         self.look_at(workload)
@@ -190,12 +199,10 @@ class Jobs:
 
     def look_at(self, workload: str) -> None:
         """Whatever job a Workload is about."""
-        item = self._workloads.item(workload)
-        if item is not None:
-            for owner in _owned(item.value).metadata.owner_references:
-                self._mark(owner, workload.partition("/")[0], urgent=True)
+        for owner in self._owners(self._workloads.item(workload)):
+            self._mark(owner, workload.partition("/")[0], urgent=True)
 
-    def _mark(self, owner: _Owner, namespace: str, *, urgent: bool) -> None:
+    def _mark(self, owner: Owner, namespace: str, *, urgent: bool) -> None:
         index = self._kinds.get((owner.api_version, owner.kind))
         if index is None:
             return
@@ -221,7 +228,13 @@ class Jobs:
             self._on_orphan(key)
 
     def look_at_everything(self) -> None:
-        self.agenda.update(self._members)
+        self.agenda.update(self._groups)
+        for index in range(len(self._adapters)):
+            table = self._table(index)
+            for key in table:
+                item = table.item(key)
+                if item is not None and self._managed.maybe(item.value) and _GROUPED not in item.value:
+                    self.agenda.add(JobKey(index, *key.split("/", 1)))
 
     # --- what is there ----------------------------------------------------------------------------------------------
 
@@ -233,12 +246,20 @@ class Jobs:
         return None if namespace is None else (namespace["metadata"].get("labels") or {})
 
     def _look(self, key: JobKey) -> Look | None:
-        table = self._table(key.adapter)
-        objects = [obj for obj in (table.view(name) for name in self._members.get(key, ())) if obj is not None]
+        adapter, table = self._adapters[key.adapter], self._table(key.adapter)
+        members: Iterable[str] = self._groups.get(key, ())
+        if not members:
+            alone = table.view(f"{key.namespace}/{key.name}")
+            objects = [alone] if alone is not None and self._stands_alone(adapter, alone) else []
+        else:
+            objects = [obj for obj in (table.view(name) for name in members) if obj is not None]
         if not objects:
             return None
         objects.sort(key=lambda obj: (obj["metadata"].get("creationTimestamp", ""), obj["metadata"]["name"]))
-        return Look(self._adapters[key.adapter], objects, list(self._workloads_of(key, objects)))
+        return Look(adapter, objects, list(self._workloads_of(key, objects)))
+
+    def _stands_alone(self, adapter: JobAdapter, obj: Json) -> bool:
+        return not adapter.group(obj) and self._managed.is_managed(adapter, obj)
 
     def _workloads_of(self, key: JobKey, objects: Sequence[Json]) -> Iterable[Json]:
         keys = dict.fromkeys(name for obj in objects for name in self._by_owner.get(obj["metadata"]["uid"], ()))

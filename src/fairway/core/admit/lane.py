@@ -2,7 +2,8 @@
 
 A sorted list with a moving head: the usual events (join at the end, leave from the front, return to the front) cost
 nothing that grows with the lane, and a workload's place is a binary search away. Whoever leaves from the middle leaves a
-mark behind, which is cleared away when there are many.
+mark behind, which is cleared away when there are many. Whoever joins in the middle waits beside the lane until somebody
+asks for the order: a restart brings a hundred thousand in any order, and they are sorted once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from fairway.core.model import Shape, Time, Workload
 _order = attrgetter("queued", "uid", "key")
 _COMPACT_FROM = 64
 _NEAR = 64
+_FEW = 64
+"""One in so many who join is put in place alone; more are sorted in together."""
 
 
 class _Gone:
@@ -34,7 +37,7 @@ class _Gone:
 
 
 class Lane:
-    __slots__ = ("_gone", "_items", "_start", "listed", "parked", "shape", "tenant")
+    __slots__ = ("_gone", "_items", "_late", "_start", "listed", "parked", "shape", "tenant")
 
     def __init__(self, tenant: str, shape: Shape) -> None:
         self.tenant = tenant
@@ -42,13 +45,16 @@ class Lane:
         self.parked = False
         self.listed: Workload | None = None
         self._items: list[Workload | _Gone] = []
+        self._late: list[Workload] = []
+        """Joined behind the head, and not yet in place."""
         self._start = 0
         self._gone = 0
 
     def __len__(self) -> int:
-        return len(self._items) - self._start - self._gone
+        return len(self._items) - self._start - self._gone + len(self._late)
 
     def __iter__(self) -> Iterator[Workload]:
+        self._settle()
         items = self._items
         for at in range(self._start, len(items)):
             item = items[at]
@@ -67,13 +73,17 @@ class Lane:
         order = workload.order
         if start == len(items) or items[-1].order < order:
             items.append(workload)
-        elif start and order < items[start].order:
-            self._start = start - 1
-            items[start - 1] = workload
+        elif order < items[start].order:
+            if start:
+                self._start = start - 1
+                items[start - 1] = workload
+            else:
+                items.insert(0, workload)
         else:
-            items.insert(bisect_left(items, order, lo=start, key=_order), workload)
+            self._late.append(workload)
 
     def pop(self) -> Workload:
+        self._settle()
         workload = self.head
         assert workload is not None, "an empty lane has no head"
         self._start += 1
@@ -81,6 +91,7 @@ class Lane:
         return workload
 
     def remove(self, workload: Workload) -> bool:
+        self._settle()
         at = self._find(workload)
         if at < 0:
             return False
@@ -96,21 +107,37 @@ class Lane:
 
     def before(self, workload: Workload) -> int:
         """How many of this lane go before the workload, which need not be in it."""
+        self._settle()
         at = bisect_left(self._items, workload.order, lo=self._start, key=_order)
         if not self._gone:
             return at - self._start
         return sum(1 for index in range(self._start, at) if isinstance(self._items[index], Workload))
 
     def __contains__(self, workload: Workload) -> bool:
+        self._settle()
         return self._find(workload) >= 0
 
     def absorb(self, other: Lane) -> None:
+        self._settle()
+        other._settle()
         if len(other) > len(self):
             self._items, other._items = other._items, self._items
             self._start, other._start = other._start, self._start
             self._gone, other._gone = other._gone, self._gone
         for workload in other:
             self.add(workload)
+
+    def _settle(self) -> None:
+        if not self._late:
+            return
+        late, self._late = self._late, []
+        items, start = self._items, self._start
+        if len(late) * _FEW > len(items):
+            self._items = sorted([*items[start:], *late], key=_order)
+            self._start = 0
+            return
+        for workload in late:
+            items.insert(bisect_left(items, workload.order, lo=start, key=_order), workload)
 
     def _tidy(self) -> None:
         items = self._items
