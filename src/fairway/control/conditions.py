@@ -35,16 +35,22 @@ def set_condition(
     """Set a condition; its time changes only when its status does. Says whether anything changed."""
     conditions: list[dict[str, Any]] = obj.setdefault("status", {}).setdefault("conditions", [])
     message = truncate(message)
-    old = next((c for c in conditions if c.get("type") == kind), None)
+    old = find_condition(obj, kind)
     if old is None:
-        old = {"type": kind, "lastTransitionTime": at}
-        conditions.append(old)
-        changed = True
-    else:
-        changed = False
-        if old.get("status") != status:
-            old["lastTransitionTime"] = at
-            changed = True
+        new: dict[str, Any] = {
+            "type": kind,
+            "lastTransitionTime": at,
+            "status": status,
+            "reason": reason,
+            "message": message,
+        }
+        if generation:
+            new["observedGeneration"] = generation
+        conditions.append(new)
+        return True
+    changed = old.get("status") != status
+    if changed:
+        old["lastTransitionTime"] = at
     for field, value in (("status", status), ("reason", reason), ("message", message)):
         if old.get(field) != value:
             old[field] = value

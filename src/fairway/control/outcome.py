@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fairway.control import render
 from fairway.control.conditions import find_condition, is_true, truncate, with_own_status
@@ -20,8 +21,7 @@ _MODES = {Mode.FIT: "Fit", Mode.PREEMPT: "Preempt", Mode.NO_FIT: "NoFit", Mode.D
 _POSSIBILITIES = {1: "NoCandidates", 2: "Preempt", 3: "Reclaim"}
 
 
-@dataclass(slots=True, frozen=True)
-class Event:
+class Event(NamedTuple):
     key: str
     type: str
     reason: str

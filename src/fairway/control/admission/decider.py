@@ -71,20 +71,19 @@ class Decider:
             return []
         outcome = Outcomes(self._view, state.tree, self._config.observable).of(plan, now)
         admitted = {action.workload.key for action in plan.actions if isinstance(action, Admit)}
+        gone = admitted - outcome.changed.keys()
         told = _told(outcome.events, admitted)
         writes: list[Write] = []
         for key, obj in outcome.changed.items():
-            stored = self._view[key]
             if key in admitted:
                 obj["status"].pop("resourceRequests", None)
-            elif obj.get("status") == stored.get("status"):
+            elif obj.get("status") == self._view[key].get("status"):
                 told.pop(key, None)
                 continue
             begin_pods_ready(obj, self._config, now)
             notes = [Note(obj, e.type, e.reason, e.message) for e in told.pop(key, ())]
             writes.append(self._write(key, obj, notes, key in admitted, now))
         self._attach(writes, told)
-        gone = admitted - {f"{w.body['metadata'].get('namespace', '')}/{w.body['metadata']['name']}" for w in writes}
         for key in gone:
             state.remove(key, now)
         return writes

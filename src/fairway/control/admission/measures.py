@@ -6,6 +6,7 @@ LocalQueue under the same name with `local_queue_` before it. Cohorts (gate Metr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from fairway.control.mirror import Mirror
 from fairway.control.resources import LOCAL_QUEUES, WORKLOADS
 from fairway.control.times import parse_time
 from fairway.core.admit.plan import Plan
+from fairway.core.labels import Selector
 from fairway.core.model import SECOND, Amounts, Quota, Time, split_cell
 from fairway.core.quota.node import Node
 from fairway.core.quota.share import dominant_share
@@ -115,6 +117,14 @@ class _Subject(NamedTuple):
     local: str
     priority: str
 
+    @property
+    def of_queue(self) -> _Labels:
+        return (("cluster_queue", self.queue), ("priority_class", self.priority))
+
+    @property
+    def of_tenant(self) -> _Labels:
+        return (("name", self.local), ("namespace", self.namespace), ("priority_class", self.priority))
+
     @classmethod
     def of(cls, workload: Json) -> _Subject:
         spec, admission = workload.get("spec") or {}, (workload.get("status") or {}).get("admission") or {}
@@ -137,8 +147,7 @@ class _Waits:
         self.total = 0.0
 
     def add(self, seconds: float) -> None:
-        at = next((index for index, bound in enumerate(self.bounds) if seconds <= bound), len(self.bounds))
-        self.counts[at] += 1
+        self.counts[bisect_left(self.bounds, seconds)] += 1
         self.total += seconds
 
     def cumulative(self) -> Iterator[tuple[str, int]]:
@@ -177,8 +186,9 @@ class Measures:
         """Counts what is told: each of these events is told once, after the write that it tells of."""
         about = note.about
         if note.reason == "QuotaReserved":
-            self._happened(_Subject.of(about), "quota_reserved_workloads_total")
-            self._took(_Subject.of(about), "quota_reserved_wait_time_seconds", now - _queued(about))
+            subject = _Subject.of(about)
+            self._happened(subject, "quota_reserved_workloads_total")
+            self._took(subject, "quota_reserved_wait_time_seconds", now - _queued(about))
         elif note.reason == "Admitted":
             self._on_admitted(about, now)
         elif note.reason.startswith("EvictedDueTo"):
@@ -211,8 +221,7 @@ class Measures:
         self._happened(subject, "evicted_workloads_total", why)
         times = (workload.get("status") or {}).get("schedulingStats") or {}
         if sum(int(each.get("count", 0)) for each in times.get("evictions") or ()) <= 1:
-            queue = (("cluster_queue", subject.queue), ("priority_class", subject.priority))
-            self._counts["evicted_workloads_once_total", queue + why] += 1
+            self._counts["evicted_workloads_once_total", subject.of_queue + why] += 1
         if is_true(workload, "PodsReady"):
             since = parse_time((find_condition(workload, "PodsReady") or {}).get("lastTransitionTime"))
             labels = (("cluster_queue", subject.queue), ("reason", reason), ("underlying_cause", cause))
@@ -232,11 +241,12 @@ class Measures:
 
     def _on_finished(self, workload: _Workload, *, now_seen: bool) -> None:
         """now_seen: it happened now, and was not only found at a start."""
-        self._finished[workload.subject] += 1
+        subject = workload.subject
+        self._finished[subject] += 1
         if now_seen:
-            self._happened(workload.subject, "finished_workloads_total")
+            self._happened(subject, "finished_workloads_total")
             took = workload.since("Finished") - workload.since("Admitted")
-            labels = (("cluster_queue", workload.subject.queue),)
+            labels = (("cluster_queue", subject.queue),)
             self._wait("execution_time_seconds", labels, max(0, took) / SECOND)
 
     def _on_ready(self, workload: _Workload) -> None:
@@ -245,18 +255,15 @@ class Measures:
         self._took(workload.subject, "admitted_until_ready_wait_time_seconds", ready - workload.since("Admitted"))
 
     def _happened(self, subject: _Subject, what: str, more: _Labels = ()) -> None:
-        for name, labels in self._about(subject, what):
-            self._counts[name, labels + more] += 1
+        self._counts[what, subject.of_queue + more] += 1
+        if self._is_measured(subject):
+            self._counts[_LOCAL + what, subject.of_tenant + more] += 1
 
     def _took(self, subject: _Subject, what: str, time: Time) -> None:
-        for name, labels in self._about(subject, what):
-            self._wait(name, labels, max(0, time) / SECOND)
-
-    def _about(self, subject: _Subject, what: str) -> Iterator[tuple[str, _Labels]]:
-        priority = ("priority_class", subject.priority)
-        yield what, (("cluster_queue", subject.queue), priority)
-        if self._is_measured(f"{subject.namespace}/{subject.local}"):
-            yield _LOCAL + what, (("name", subject.local), ("namespace", subject.namespace), priority)
+        seconds = max(0, time) / SECOND
+        self._wait(what, subject.of_queue, seconds)
+        if self._is_measured(subject):
+            self._wait(_LOCAL + what, subject.of_tenant, seconds)
 
     def _wait(self, name: str, labels: _Labels, seconds: float, bounds: tuple[float, ...] = _WAITS) -> None:
         known = self._waits.get((name, labels))
@@ -264,13 +271,14 @@ class Measures:
             known = self._waits[name, labels] = _Waits(bounds)
         known.add(seconds)
 
-    def _is_measured(self, tenant: str) -> bool:
-        if self._selector is None:
-            return False
-        if not self._selector.requirements:
+    def _is_measured(self, subject: _Subject) -> bool:
+        return self._selector is not None and self._has_metrics(f"{subject.namespace}/{subject.local}", self._selector)
+
+    def _has_metrics(self, tenant: str, selector: Selector) -> bool:
+        if not selector.requirements:
             return True
         queue = self._local_queues.get(tenant)
-        return queue is not None and self._selector.matches(queue["metadata"].get("labels") or {})
+        return queue is not None and selector.matches(queue["metadata"].get("labels") or {})
 
     # --- what is so -------------------------------------------------------------------------------------------------
 
@@ -285,7 +293,7 @@ class Measures:
         if self._selector is not None:
             pending = self._pending_by_tenant()
             for tenant in self._state.lines.tenants:
-                if self._is_measured(tenant):
+                if self._has_metrics(tenant, self._selector):
                     yield from self._tenant(tenant, pending)
         if self._of_cohorts:
             for cohort, node in self._state.tree.cohorts.items():
