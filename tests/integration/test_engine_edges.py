@@ -17,10 +17,10 @@ from tests.integration.engine_support import PATIENCE_S, engine_in, final, outpu
 from tests.integration.support import ROOT, asynchronous, eventually
 
 from fairway.engines import places, shim
-from fairway.engines.books import SLOT_BYTES, SLOTS
+from fairway.engines.books import SLOTS
 from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
-from fairway.engines.record import ROOM_BYTES, begin
+from fairway.engines.record import ROOM_BYTES, SLOT_BYTES, begin
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(n
 
 def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: Node) -> None:
     """Seeded in what it kills and when; what the machine does with that is its own."""
-    count, chance = 320, random.Random(7)
+    count, chance = 960, random.Random(7)
     jobs = [
         node.job(f"r{number}", number % 8, memory=(64 << 20) if number % 40 == 0 else None) for number in range(count)
     ]

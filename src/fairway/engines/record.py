@@ -22,9 +22,11 @@ import time
 
 from fairway.engines.machine import LINUX, reach
 
+SLOT_BYTES = 8192
 ROOM_BYTES = 4096
 """For all lines after the spec."""
 _LOOK_AGAIN_S = 0.001
+_ZEROS = bytes(SLOT_BYTES)
 _FLOCK = "hhqqi4x" if LINUX else "qqihh"
 
 
@@ -34,7 +36,7 @@ def begin(spec: bytes) -> bytes:
 
 
 class Record:
-    """An open record, as of the last look."""
+    """An open record, as of the last look. A line that its slot has no room for says less in its message."""
 
     def __init__(self, path: str, base: int, size: int, flags: int = os.O_RDWR) -> None:
         self.fd = os.open(path, flags | os.O_CLOEXEC)
@@ -52,7 +54,7 @@ class Record:
         os.close(self.fd)
 
     def look(self) -> None:
-        data = os.pread(self.fd, self._size, self._base).rstrip(b"\0")
+        data = _lines(os.pread(self.fd, self._size, self._base))
         self.spec, *self.lines = data.split(b"\n")
         self.claimed = bool(self.lines and self.lines[0])
         # A line that is not whole is ended by the next.
@@ -102,7 +104,11 @@ class Record:
     def add(self, line: dict[str, object]) -> None:
         data = (b"\n" if self._torn else b"") + json.dumps(line).encode() + b"\n"
         if self._end + len(data) > self._size:
-            raise OSError(errno.EFBIG, "a record's line is too long for its slot")
+            message = str(line.get("message", ""))
+            if not message:
+                raise OSError(errno.EFBIG, "a record's line is too long for its slot")
+            self.add({**line, "message": message[: len(message) * 3 // 4]})
+            return
         os.pwrite(self.fd, data, self._base + self._end)
         self._end += len(data)
         self._torn = False
@@ -121,12 +127,15 @@ class Record:
                 time.sleep(1)
 
     def try_to_finish(self, status: dict[str, object]) -> None:
-        """What it says of the reason is cut to the room that there is."""
-        message = str(status["message"])
-        room = self._size - self._end - 2 - len(json.dumps({**status, "message": ""}))
-        while message and len(json.dumps(message)) - 2 > room:
-            message = message[: len(message) * 3 // 4]
         reach("shim-recording")
-        self.add({**status, "message": message})
+        self.add(status)
         reach("shim-wrote")
         self.sync()
+
+
+def _lines(data: bytes) -> bytes:
+    """Without the zeros behind them. After a crash of the machine there may be some within."""
+    end = data.find(b"\0")
+    if end < 0:
+        return data
+    return data[:end] if data[end:] == _ZEROS[: len(data) - end] else data.rstrip(b"\0")
