@@ -180,21 +180,23 @@ class Jobs:
                 del self._groups[job]
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        seen = self._workloads.read(after, glimpse) if after is not None else None
+        owners = seen.metadata.owner_references if seen is not None else ()
+        urgent = seen is not None and seen.is_live
+        if self.agenda.starting and before is None and not urgent:
+            for owner in owners:  # its job was found too, and waits for its turn
+                self._own(owner.uid, key, there=True)
+            return
         if after is None and key in self._taken:
             self.agenda.add(self._taken.pop(key))
         namespace = key.partition("/")[0]
-        found = self.agenda.starting and before is None  # its job was found too, and waits for its turn
-        owners = self._owners(after)
-        urgent = after is not None and self._workloads.read(after, glimpse).is_live
         for owner in self._owners(before):
             self._own(owner.uid, key, there=False)
             self._mark(owner, namespace, urgent=urgent)
         for owner in owners:
             self._own(owner.uid, key, there=True)
-            if urgent or not found:
-                self._mark(owner, namespace, urgent=urgent)
-        if not found:
-            self._mark_namesakes(key)
+            self._mark(owner, namespace, urgent=urgent)
+        self._mark_namesakes(key)
 
     def _owners(self, workload: Item | None) -> Sequence[Owner]:
         return () if workload is None else self._workloads.read(workload, glimpse).metadata.owner_references
