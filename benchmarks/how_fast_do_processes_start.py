@@ -16,8 +16,11 @@ from pathlib import Path
 
 from benchmarks import probes, stores
 from benchmarks.result import Result, Rounds, Sample
+from fairway.engines import places
 from fairway.engines.engine import RunSpec, RunState
+from fairway.engines.machine import descendants
 from fairway.engines.process import ProcessEngine
+from fairway.engines.record import begin
 
 IN_FLIGHT = 32
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -30,16 +33,29 @@ sys.path.insert(0, sys.argv[1])
 from fairway.engines import shim
 gc.freeze(); gc.disable()
 folder, count, in_flight = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-running = 0
-for number in range(count):
-    if running == in_flight:
-        os.wait(); running -= 1
-    if os.fork() == 0:
+done, is_done = os.pipe()
+pipes = {}
+for number in range(min(count, in_flight)):
+    reader, pipe = os.pipe()
+    pid = os.fork()
+    if pid == 0:
         os.setsid()
-        os._exit(shim.main(f"{folder}/{number}"))
-    running += 1
-while running:
-    os.wait(); running -= 1
+        for other in (pipe, *pipes.values()):
+            os.close(other)
+        os._exit(shim.serve(reader, folder, is_done))
+    os.close(reader)
+    os.write(pipe, str(number).encode())
+    pipes[pid] = pipe
+for number in range(in_flight, count):
+    word = b""
+    while not word.endswith(b"f\\n"):
+        word = b"" if word.endswith(b"\\n") else word
+        word += os.read(done, 1)
+    os.write(pipes[int(word[:-2])], str(number).encode())
+for pipe in pipes.values():
+    os.close(pipe)
+for pid in pipes:
+    os.waitpid(pid, 0)
 """
 
 
@@ -65,28 +81,28 @@ def run(quick: bool) -> list[Result]:
 
 
 class Watch:
-    """Clock, and the processor time of all that took part: ourselves, those we waited for, the zygote and those it waited for."""
+    """Clock, and the processor time of all that took part: ourselves, all processes below us, and those that each of them waited for."""
 
-    def __init__(self, zygote: int = 0) -> None:
-        self._zygote = zygote
-        self._clock, self._cpu = time.perf_counter(), self._cpu_s()
-
-    def _cpu_s(self) -> float:
-        return _cpu_s() + (_cpu_of_s(self._zygote) if self._zygote else 0.0)
+    def __init__(self) -> None:
+        self._clock, self._cpu = time.perf_counter(), _cpu_s()
 
     def per_second(self, count: int) -> Sample:
-        cpu_s = self._cpu_s() - self._cpu
+        cpu_s = _cpu_s() - self._cpu
         return Sample(count / (time.perf_counter() - self._clock), cpu_s / count * 1e6)
 
 
 def _cpu_s() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    """Who is waited for moves from its own account to that of its parent: the sum stays."""
+    ourselves = os.getpid()
+    return sum(_cpu_of_s(pid) for pid in (ourselves, *descendants(ourselves)))
 
 
 def _cpu_of_s(pid: int) -> float:
-    """Of another process and of those that it waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    """Of a process and of those that it waited for; nothing of one that ended just now."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -106,14 +122,15 @@ def spawned_per_second(count: int) -> Sample:
 
 def shims_per_second(count: int) -> Sample:
     with probes.folder() as folder:
+        places.make(str(folder))
         for number in range(count):
-            (folder / str(number)).mkdir()
-            (folder / str(number) / "spec").write_text(json.dumps({"id": str(number), "argv": ["/bin/true"]}))
+            spec = json.dumps({"id": str(number), "argv": ["/bin/true"]})
+            (folder / places.RUNS / str(number)).write_bytes(begin(spec.encode()))
         command = [sys.executable, "-I", "-S", "-c", BARE_SHIM, str(SOURCE), str(folder), str(count), str(IN_FLIGHT)]
         watch = Watch()
         subprocess.run(command, check=True)
         sample = watch.per_second(count)
-        ended = sum((folder / str(number) / "status").exists() for number in range(count))
+        ended = sum(b"exit_code" in record.read_bytes() for record in (folder / places.RUNS).iterdir())
         assert ended == count, f"{count - ended} of {count} shims left no record"
         return sample
 
@@ -123,7 +140,7 @@ async def _runs_per_second(count: int) -> Sample:
         async with ProcessEngine(folder) as engine:
             await engine.ready()
             room = asyncio.Semaphore(IN_FLIGHT)
-            watch = Watch(engine.zygote_pid)
+            watch = Watch()
 
             async def ask(number: int) -> None:
                 await engine.start(RunSpec(f"run-{number}", ("/bin/true",)))

@@ -1,9 +1,10 @@
 """How fast do short jobs go all the way: submitted, queued, admitted, run, finished?
 
 Jobs of /bin/true, submitted in bulk to a node with its store on disk: Workload, admission, pod, binding, process, exit code, Finished; so many
-running at once as the node has CPUs. Beside it, in the same round: a bare loop of posix_spawn, a bare loop of our shim (what the processes and
-their records cost without any of that), HyperQueue and a Slurm array where they are installed. Processor time is that of everything that took
-part, the programs too.
+running at once as the node has CPUs. And the same programs as one array: a Job with an index for each, which is one Workload, and a pod, a process
+and an exit code per index. Beside them, in the same round: a bare loop of posix_spawn, a bare loop of our shim (what the processes and
+their records cost without any of that), HyperQueue (all programs in one of its jobs) and a Slurm array where they are installed. Processor time is
+that of everything that took part, the programs too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 ALL_THE_WAY = "jobs, submitted in bulk → finished"
+ARRAY = "one array, submitted → finished"
 FINISHED = "one job on an idle node, submitted → finished"
 RUNNING = "one job on an idle node, submitted → running"
 _BULK = 250
@@ -41,6 +43,7 @@ def run(quick: bool) -> list[Result]:
         SPAWN: lambda: spawned_per_second(count),
         SHIM: lambda: shims_per_second(count),
         ALL_THE_WAY: lambda: stores.run(lambda: _jobs_per_second(count)),
+        ARRAY: lambda: stores.run(lambda: _array_per_second(count)),
         peers.HYPERQUEUE: lambda: peers.hyperqueue(count, IN_FLIGHT),
         peers.SLURM: lambda: peers.slurm(count // _SLURM_SHARE, IN_FLIGHT),
     }
@@ -49,10 +52,14 @@ def run(quick: bool) -> list[Result]:
     results = [
         rounds.result(SHIM, "runs/s", beside=SPAWN, note=f"{count:,}, {IN_FLIGHT} at once"),
         rounds.result(ALL_THE_WAY, "jobs/s", beside=SHIM, aim=0.7, aim_for="ratio", note=note),
+        rounds.result(
+            ARRAY, "tasks/s", beside=SHIM, aim=0.7, aim_for="ratio", note=f"{count:,} indexes, {IN_FLIGHT} at once"
+        ),
     ]
     for peer in (peers.HYPERQUEUE, peers.SLURM):
         if peer not in missing:
             results.append(rounds.result(ALL_THE_WAY, "jobs/s", beside=peer, aim=1.0, aim_for="ratio", note=note))
+            results.append(rounds.result(ARRAY, "tasks/s", beside=peer, aim=1.0, aim_for="ratio"))
     absent = [f"{peer}: not measured: {why}" for peer, why in missing.items()]
     results[1].note = "; ".join([note, *absent])
     return [*results, *_alone(times)]
@@ -86,11 +93,6 @@ class Cluster:
     async def __aexit__(self, *_: object) -> None:
         await self._node.stop()
 
-    @property
-    def zygote_pid(self) -> int:
-        assert self._node.cluster is not None
-        return self._node.cluster.engine.zygote_pid
-
 
 def _job(name: str, *command: str) -> dict[str, object]:
     return job_object(JobRequest(list(command), name=name, cpu=1))
@@ -98,15 +100,25 @@ def _job(name: str, *command: str) -> dict[str, object]:
 
 async def _jobs_per_second(count: int) -> Sample:
     with probes.folder() as folder:
-        cluster = Cluster(folder)
-        async with cluster as client:
-            watch = Watch(cluster.zygote_pid)
+        async with Cluster(folder) as client:
+            watch = Watch()
             finished = asyncio.ensure_future(_all_finished(client, count))
             for start in range(0, count, _BULK):
                 numbers = range(start, min(start + _BULK, count))
                 items = [BulkItem("create", JOBS, _job(f"true-{number}", "/bin/true")) for number in numbers]
                 for result in await client.bulk(items):
                     assert not isinstance(result, ApiError), result
+            await finished
+            return watch.per_second(count)
+
+
+async def _array_per_second(count: int) -> Sample:
+    request = JobRequest(["/bin/true"], name="all", cpu=1, array=f"0-{count - 1}%{IN_FLIGHT}")
+    with probes.folder() as folder:
+        async with Cluster(folder) as client:
+            watch = Watch()
+            finished = asyncio.ensure_future(_all_finished(client, 1))
+            await client.create(JOBS, job_object(request))
             await finished
             return watch.per_second(count)
 

@@ -2,7 +2,7 @@
 
 Workloads arrive as the shapes say; queueing admits and preempts on a store on disk; an executor that only waits finishes each when its time
 is over, and starts over those that were evicted. Beside it: the same decisions in virtual time, where nothing costs any, and what real Kueue
-needed. Generator and executor share the node's processor.
+needed. Generator and executor share the node's processor, so they write JSON text and read no more of a workload than they have to.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import time
 from collections import deque
 from dataclasses import replace
+from functools import lru_cache
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from fairway.api.errors import ApiError
 from fairway.api.local import LocalClient
 from fairway.core.model import Settings
 from fairway.node import Node
+from fairway.runtime.memory import keep_what_is_loaded
 from fairway.sim.engine import Engine
 from fairway.sim.scenario import Job, Scenario
 from fairway.sim.shapes import KueueShape, WorkClass, shape_scenario
@@ -37,7 +39,33 @@ AIMS = {"baseline": 1.05, "large": 15.0}
 """For baseline against virtual time, where arrivals set the pace; for large in seconds."""
 _SECOND = 1e9
 _BULK = 250
-_TICK_SECONDS = 0.01
+_AGAIN_SECONDS = 0.01
+"""After a workload has changed when it was to be finished."""
+
+
+class _Condition(msgspec.Struct, gc=False):
+    type: str
+    status: str
+
+
+class _Status(msgspec.Struct, gc=False):
+    conditions: list[_Condition] = []
+
+
+class _Seen(msgspec.Struct, gc=False):
+    """Of a Workload, what its executor asks."""
+
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class _Ending(msgspec.Struct, gc=False):
+    """Of a Workload, what its executor writes again."""
+
+    status: msgspec.Raw
+
+
+_seen = msgspec.json.Decoder(_Seen).decode
+_ending = msgspec.json.Decoder(_Ending).decode
 
 
 def run(quick: bool) -> list[Result]:
@@ -109,13 +137,15 @@ def _measure(name: str, shape: KueueShape, facts: Json, quick: bool) -> list[Res
 class Live:
     """One run in real time: what arrives, what runs, what ended."""
 
-    def __init__(self, client: LocalClient, scenario: Scenario) -> None:
+    def __init__(self, client: LocalClient, executor: LocalClient, scenario: Scenario) -> None:
         self._client = client
+        self._executor = executor
         self._jobs = {job.key: job for job in scenario.jobs}
         self._arriving = deque(sorted(scenario.jobs, key=lambda job: job.arrival))
-        self._running: dict[str, str] = {}
-        """Workloads by when they were admitted, as they say it."""
-        self._ends: list[tuple[float, str, str]] = []
+        self._running: dict[str, int] = {}
+        """Workloads by which admission of all they run."""
+        self._ends: list[tuple[float, str, int]] = []
+        self._sooner = asyncio.Event()
         self._latest: dict[str, Item] = {}
         self._unfinished = set(self._jobs)
         self.admissions = self.evictions = 0
@@ -143,48 +173,58 @@ class Live:
 
     async def _follow(self) -> None:
         async for event in self._client.watch(WORKLOADS):
-            value = event.item.value
-            if b'"Admitted"' not in value:
+            item = event.item
+            if b'"Admitted"' not in item.value:
                 continue
-            seen = event.item.json()
-            key = f"{seen['metadata']['namespace']}/{seen['metadata']['name']}"
-            conditions = {each["type"]: each for each in seen["status"]["conditions"]}
-            if conditions.get("Finished", {}).get("status") == "True":
+            key, said = item.path, {each.type: each.status for each in _seen(item.value).status.conditions}
+            if said.get("Finished") == "True":
                 self._unfinished.discard(key)
                 self._latest.pop(key, None)
                 if not self._unfinished:
                     return
-            elif conditions["Admitted"]["status"] == "True" and conditions.get("Evicted", {}).get("status") != "True":
-                self._latest[key] = event.item
+            elif said["Admitted"] == "True" and said.get("Evicted") != "True":
+                self._latest[key] = item
                 self._begin(key)
             elif key in self._running:
                 self.evictions += 1
                 del self._running[key], self._latest[key]
 
     def _begin(self, key: str) -> None:
-        if key in self._running:
-            return
-        self.admissions += 1
-        mark = self._running[key] = f"{self.admissions}"
-        heappush(self._ends, (time.perf_counter() + self._jobs[key].runtime / _SECOND, key, mark))
+        if key not in self._running:
+            self.admissions += 1
+            self._running[key] = self.admissions
+            self._end(key, time.perf_counter() + self._jobs[key].runtime / _SECOND)
+
+    def _end(self, key: str, at: float) -> None:
+        ends = (at, key, self._running[key])
+        heappush(self._ends, ends)
+        if self._ends[0] is ends:
+            self._sooner.set()
 
     async def _finish_those_due(self) -> None:
         while True:
             due: list[str] = []
-            while self._ends and self._ends[0][0] <= time.perf_counter() and len(due) < _BULK:
-                _, key, mark = heappop(self._ends)
-                if self._running.get(key) == mark:
+            now = time.perf_counter()
+            while self._ends and self._ends[0][0] <= now and len(due) < _BULK:
+                _, key, admission = heappop(self._ends)
+                if self._running.get(key) == admission:
                     due.append(key)
             if due:
                 await self._finish(due)
-            await asyncio.sleep(0 if due else _TICK_SECONDS)
+                continue
+            self._sooner.clear()
+            try:
+                async with asyncio.timeout(self._ends[0][0] - now if self._ends else None):
+                    await self._sooner.wait()
+            except TimeoutError:
+                pass
 
     async def _finish(self, keys: list[str]) -> None:
         items = [BulkItem("updateStatus", WORKLOADS, _finished(self._latest[key])) for key in keys]
-        for key, result in zip(keys, await self._client.bulk(items), strict=True):
+        for key, result in zip(keys, await self._executor.bulk(items), strict=True):
             if isinstance(result, ApiError) and key in self._running:  # it changed meanwhile; the watch says how
                 assert result.code == 409, result
-                heappush(self._ends, (time.perf_counter() + _TICK_SECONDS, key, self._running[key]))
+                self._end(key, time.perf_counter() + _AGAIN_SECONDS)
 
     async def _bulk(self, items: list[BulkItem]) -> None:
         for result in await self._client.bulk(items):
@@ -199,7 +239,9 @@ async def _live(scenario: Scenario) -> Live:
             client = LocalClient(node.spaces[0], "benchmark")
             await _set_up(client, scenario)
             await node.queueing[node.spaces[0].name].idle.wait()
-            live = Live(client, scenario)
+            executor = LocalClient(node.spaces[0], "executor", reports=True)
+            live = Live(client, executor, scenario)
+            keep_what_is_loaded()
             await live.run()
             return live
         finally:
@@ -254,27 +296,35 @@ def _object(api_version: str, kind: str, name: str, namespace: str = "") -> Json
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
-def _workload(job: Job) -> Json:
-    requests = {name: f"{amount}m" for name, amount in job.requests.items()}
-    container = {"name": "main", "image": "none", "resources": {"requests": requests}}
+def _workload(job: Job) -> bytes:
+    name, namespace = _split(job.key)
+    queue = job.tenant_queue.partition("/")[2]
+    pod_sets = _pod_sets(job.count, tuple(job.requests.items()))
+    return (
+        f'{{"apiVersion":"{KUEUE}/v1beta2","kind":"Workload","metadata":{{"name":"{name}","namespace":"{namespace}"}},'
+        f'"spec":{{"queueName":"{queue}","priority":{job.priority},"podSets":{pod_sets}}}}}'
+    ).encode()
+
+
+@lru_cache
+def _pod_sets(count: int, requests: tuple[tuple[str, int], ...]) -> str:
+    asked = {"requests": {name: f"{amount}m" for name, amount in requests}}
+    container = {"name": "main", "image": "none", "resources": asked}
     template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
-    spec = {
-        "queueName": job.tenant_queue.partition("/")[2],
-        "priority": job.priority,
-        "podSets": [{"name": "main", "count": job.count, "template": template}],
-    }
-    return {**_object(f"{KUEUE}/v1beta2", "Workload", *_split(job.key)), "spec": spec}
+    return msgspec.json.encode([{"name": "main", "count": count, "template": template}]).decode()
 
 
 def _finished(item: Item) -> Json:
-    obj = item.json()
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    """As a job's controller says it."""
+    name, namespace = _split(item.path)
+    status = msgspec.json.decode(_ending(item.value).status)
     condition = {
         "type": "Finished",
         "status": "True",
         "reason": "Succeeded",
         "message": "its time is over",
-        "lastTransitionTime": now,
+        "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    obj["status"]["conditions"].append(condition)
-    return obj
+    status["conditions"].append(condition)
+    metadata = {"name": name, "namespace": namespace, "resourceVersion": str(item.revision)}
+    return {"apiVersion": f"{KUEUE}/v1beta2", "kind": "Workload", "metadata": metadata, "status": status}

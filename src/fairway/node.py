@@ -195,7 +195,7 @@ class Node:
             fencing,
         )
         await cluster.open()
-        space.objects.hooks.append(FirstStatus(self._clock))
+        space.objects.hooks += (FirstStatus(self._clock), cluster.binder.place)
         jobs = Jobs(
             LocalClient(space, "job-controller", reports=True), self._clock, cluster.recorder, self._ids.uniform
         )

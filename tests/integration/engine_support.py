@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from fairway.engines.engine import RunState, RunStatus
 from fairway.engines.machine import read_small
 from fairway.engines.process import ProcessEngine
+from fairway.engines.record import Record
 from fairway.runtime import process
 
 PATIENCE_S = 30.0
@@ -90,3 +93,15 @@ def alive(pid: int) -> bool:
         return read_small(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except OSError:
         return False
+
+
+def shim_of(folder: Path, run_id: str) -> int:
+    """The process that claimed the run."""
+    return int(recorded(folder, run_id)[0]["pid"])
+
+
+def recorded(folder: Path, run_id: str) -> list[dict[str, Any]]:
+    """What is in a run's record after its spec."""
+    record = Record(str(folder / "runs" / run_id), os.O_RDONLY)
+    record.close()
+    return [json.loads(line) for line in record.lines]

@@ -37,13 +37,11 @@ _PATIENCE_S = 20.0
 class StoppedClock:
     def __init__(self, now: float = 1_763_000_000.0) -> None:
         self.now = now
-
-    @property
-    def monotonic(self) -> float:
-        return self.now
+        self.monotonic = 0.0
 
     def move(self, seconds: float) -> None:
         self.now += seconds
+        self.monotonic += max(0.0, seconds)
 
 
 class Cluster:
@@ -106,6 +104,10 @@ class Cluster:
         workloads = await self.all(WORKLOADS)
         for item, seen in (view for table in self.queueing.mirror for view in table.views()):
             assert seen == item.json(), "whoever looks at what others look at too must not change it"
+        for workload in workloads:
+            verdict = self.queueing.life.look(workload, self.queueing.now())
+            left = (verdict.status, verdict.spec, verdict.remove, verdict.said)
+            assert left == (None, None, False, []), "whoever was not looked at has nothing new to say"
         live = self.queueing.observer.state
         invariants.quota_held(await self.all(CLUSTER_QUEUES), await self.all(COHORTS), workloads, live)
         invariants.admitted_once(workloads, live)

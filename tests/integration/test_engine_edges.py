@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -14,12 +13,13 @@ from pathlib import Path
 
 import pytest
 import uvloop
-from tests.integration.engine_support import PATIENCE_S, engine_in, final, output, seen
+from tests.integration.engine_support import PATIENCE_S, engine_in, final, output, recorded, seen
 from tests.integration.support import ROOT, asynchronous, eventually
 
-from fairway.engines import shim
+from fairway.engines import places, shim
 from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
+from fairway.engines.record import begin
 
 
 @pytest.fixture
@@ -52,55 +52,75 @@ async def test_a_run_that_fills_the_disk_is_recorded_all_the_same(small_disk: Pa
         assert [status.exit_code for status in await final(engine, "more")] == [0]
 
 
-def written_run(folder: Path, **spec: object) -> Path:
-    folder.mkdir()
-    (folder / "spec").write_text(json.dumps({"id": folder.name, **spec}))
-    return folder
+def written_run(folder: Path, run_id: str, **spec: object) -> list[str]:
+    """The program that runs it."""
+    folder.mkdir(exist_ok=True)
+    places.make(str(folder))
+    (folder / "runs" / run_id).write_bytes(begin(json.dumps({"id": run_id, **spec}).encode()))
+    return [sys.executable, "-I", "-S", shim.__file__, str(folder), run_id]
 
 
 def test_the_shim_is_a_program_of_its_own_for_other_engines(tmp_path: Path) -> None:
-    run = written_run(tmp_path / "alone", argv=["/bin/sh", "-c", "echo hello; exit 3"])
-    program = [sys.executable, "-I", "-S", shim.__file__, str(run)]
+    program = written_run(tmp_path, "alone", argv=["/bin/sh", "-c", "echo hello; exit 3"])
     assert subprocess.run(program, check=False, timeout=PATIENCE_S, env={}).returncode == shim.DONE
-    assert json.loads((run / "status").read_text())["exit_code"] == 3
-    assert (run / "log.0").read_bytes() == b"hello\n"
+    assert recorded(tmp_path, "alone")[-1]["exit_code"] == 3
+    assert (tmp_path / "logs" / "alone").read_bytes() == b"hello\n"
     assert subprocess.run(program, check=False, timeout=PATIENCE_S).returncode == shim.CLAIMED_BEFORE
-    assert (run / "log.0").read_bytes() == b"hello\n"
-    assert (
-        subprocess.run([*program[:-1], str(tmp_path / "no")], check=False, capture_output=True).returncode
-        == shim.UNABLE
-    )
+    assert (tmp_path / "logs" / "alone").read_bytes() == b"hello\n"
+    assert subprocess.run([*program[:-1], "no"], check=False, capture_output=True).returncode == shim.UNABLE
 
 
 def test_a_shim_that_is_told_to_stop_by_another_engine_stops_its_payload_and_records_it(tmp_path: Path) -> None:
-    run = written_run(tmp_path / "told", argv=["/bin/sh", "-c", f"touch {tmp_path}/up; sleep 1000 & wait"])
-    alone = subprocess.Popen([sys.executable, "-I", "-S", shim.__file__, str(run)])
+    program = written_run(
+        tmp_path / "engine", "told", argv=["/bin/sh", "-c", f"touch {tmp_path}/up; sleep 1000 & wait"]
+    )
+    alone = subprocess.Popen(program)
     eventually((tmp_path / "up").exists, "the payload runs")
     alone.terminate()
     assert alone.wait(PATIENCE_S) == shim.DONE
-    status = json.loads((run / "status").read_text())
+    status = recorded(tmp_path / "engine", "told")[-1]
     assert (status["exit_code"], status["signal"], status["message"]) == (143, 15, "stopped on request")
 
 
 def test_many_shims_for_one_run_start_it_once(tmp_path: Path) -> None:
-    run = written_run(tmp_path / "race", argv=["/bin/sh", "-c", f"echo x >> {tmp_path}/ran"])
-    program = [sys.executable, "-I", "-S", shim.__file__, str(run)]
+    program = written_run(tmp_path / "engine", "race", argv=["/bin/sh", "-c", f"echo x >> {tmp_path}/ran"])
     racers = [subprocess.Popen(program) for _ in range(6)]
     codes = sorted(racer.wait(PATIENCE_S) for racer in racers)
     assert codes == [shim.DONE] + [shim.CLAIMED_BEFORE] * 5
     assert (tmp_path / "ran").read_text() == "x\n"
 
 
+def test_a_shim_that_served_long_enough_says_so_and_goes(tmp_path: Path) -> None:
+    for run_id in ("a", "b", "c"):
+        written_run(tmp_path, run_id, argv=["true"])
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from fairway.engines import shim; shim.RUNS_MAX = 2; sys.exit(shim.serve(0, sys.argv[2], 1))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as served:
+        assert served.stdin is not None
+        assert served.stdout is not None
+        for run_id, word in (("a", shim.FREE), ("b", shim.LEAVES)):
+            served.stdin.write(run_id.encode())
+            said = served.stdout.readline().decode()
+            while said == f"{served.pid}{shim.RUNS}\n":
+                said = served.stdout.readline().decode()
+            assert said == f"{served.pid}{word}\n"
+        assert served.wait(PATIENCE_S) == shim.DONE
+    assert recorded(tmp_path, "c") == []
+
+
 def test_a_clock_that_jumps_back_does_not_make_a_run_end_before_it_began(tmp_path: Path) -> None:
-    run = written_run(tmp_path / "jump", argv=["true"])
+    written_run(tmp_path, "jump", argv=["true"])
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import time; moments = iter(range(1000000, 0, -3600)); time.time = lambda: float(next(moments))\n"
-        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2]))"
+        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2], 'jump', shim.Line()))"
     )
-    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(run)]
+    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(tmp_path)]
     assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == shim.DONE
-    status = json.loads((run / "status").read_text())
+    status = recorded(tmp_path, "jump")[-1]
     assert 0 <= status["finished_at"] - status["started_at"] < PATIENCE_S
 
 
@@ -139,14 +159,16 @@ async def test_a_fork_bomb_stays_within_its_limit_and_ends_when_it_is_stopped(tm
 
 @asynchronous
 async def test_half_of_what_a_killed_engine_wrote_is_cleared_away_and_can_be_written_again(tmp_path: Path) -> None:
-    torn = tmp_path / "runs" / "torn"
-    torn.mkdir(parents=True)
-    (torn / "spec").write_text('{"id": "to')
-    (tmp_path / "runs" / "empty").mkdir()
-    (tmp_path / "trash" / "old" / "work").mkdir(parents=True)
+    for place in ("runs", "logs", "stops"):
+        (tmp_path / place).mkdir()
+    for name, half in (("torn", b'{"id": "to'), ("empty", b""), ("zeros", bytes(5000)), ("bare", b'{"id": "bare"}')):
+        (tmp_path / "runs" / name).write_bytes(half)
+    (tmp_path / "work" / "old" / "deep").mkdir(parents=True)
+    (tmp_path / "logs" / "old").write_bytes(b"printed")
+    (tmp_path / "stops" / "torn").write_bytes(b'{"until": 0}')
     async with engine_in(tmp_path) as engine:
         assert await engine.list() == []
-        assert os.listdir(tmp_path / "runs") == os.listdir(tmp_path / "trash") == []
+        assert [os.listdir(tmp_path / place) for place in ("runs", "stops", "logs", "work")] == [[]] * 4
         await engine.start(RunSpec("torn", ("true",)))
         assert [status.exit_code for status in await final(engine, "torn")] == [0]
 
@@ -168,11 +190,10 @@ async def test_a_slow_watcher_sees_the_latest_state_of_each_run_and_a_new_one_se
 
 
 @asynchronous
-async def test_news_that_found_no_listener_is_found_by_looking(tmp_path: Path) -> None:
+async def test_news_that_were_lost_are_found_by_looking(tmp_path: Path) -> None:
     async with engine_in(tmp_path, rescan_s=0.05) as engine:
-        # Nobody reads the socket any more: datagrams pile up, and shims do not wait for us.
-        assert engine._socket is not None
-        asyncio.get_running_loop().remove_reader(engine._socket)
+        assert engine._zygotes is not None
+        engine._zygotes._look = lambda run_id: None
         ids = [f"r{number}" for number in range(15)]
         for run_id in ids:
             await engine.start(RunSpec(run_id, ("true",)))

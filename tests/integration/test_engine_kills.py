@@ -24,20 +24,22 @@ from tests.integration.engine_support import (
     output,
     processes_of,
     reached,
+    recorded,
     seen,
+    shim_of,
 )
 from tests.integration.support import ROOT, asynchronous
 
-from fairway.engines import lease, zygotes
+from fairway.engines import lease, shim, zygotes
 from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
-ENGINE_POINTS = ("engine-made-folder", "engine-wrote-spec", "engine-asked", "engine-wished-stop", "engine-forgetting")
-ZYGOTE_POINTS = ("zygote-asked", "zygote-forked")
-SHIM_POINTS_BEFORE_THE_CLAIM = ("shim-drafted",)
+ENGINE_POINTS = ("engine-made-record", "engine-wrote-spec", "engine-asked", "engine-wished-stop", "engine-forgetting")
+ZYGOTE_POINTS = ("zygote-asked", "zygote-forked", "zygote-handed")
+SHIM_POINTS_BEFORE_THE_CLAIM = ("shim-locked",)
 SHIM_POINTS_OF_NO_RETURN = ("shim-claimed", "shim-started", "shim-recording")
-SHIM_POINTS_AFTER_THE_RECORD = ("shim-recorded",)
+SHIM_POINTS_AFTER_THE_RECORD = ("shim-wrote", "shim-recorded", "shim-told")
 
 
 class Node:
@@ -163,9 +165,9 @@ def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(n
     assert process.wait_until(lambda: node.times("a") == 1, PATIENCE_S)
     first.kill()
     first.communicate()
-    claim = json.loads((node.folder / "runs" / "a" / "claim").read_text().splitlines()[0])
-    os.kill(claim["pid"], signal.SIGKILL)
-    assert process.wait_until(lambda: not alive(claim["pid"]), PATIENCE_S)
+    its_shim = shim_of(node.folder, "a")
+    os.kill(its_shim, signal.SIGKILL)
+    assert process.wait_until(lambda: not alive(its_shim), PATIENCE_S)
     assert node.run(fault="engine-settling")[0] == -signal.SIGKILL
     assert node.run()[1] == [["a", "lost", None, "Lost"]]
 
@@ -212,7 +214,7 @@ async def test_a_restarted_engine_adopts_what_runs_and_hears_of_what_ended_meanw
             )
         known = [await reached(first, name, RunState.RUNNING) for name in ("meanwhile", "later")]
     (tmp_path / "meanwhile").touch()
-    assert await asyncio.to_thread(process.wait_until, (folder / "runs" / "meanwhile" / "status").exists, PATIENCE_S)
+    assert await asyncio.to_thread(process.wait_until, lambda: "state" in recorded(folder, "meanwhile")[-1], PATIENCE_S)
     async with engine_in(folder) as second:
         assert (await second.status("meanwhile")).exit_code == 9
         assert await second.status("later") == known[1]
@@ -222,15 +224,18 @@ async def test_a_restarted_engine_adopts_what_runs_and_hears_of_what_ended_meanw
         assert status.exit_code == 9
 
 
+@pytest.mark.parametrize("after", [b"", b"\0" * 100, b'{"id": "old", "state": "exi', b'{"id": "ol\0\0'])
 @asynchronous
-async def test_a_run_of_an_earlier_boot_is_lost(tmp_path: Path) -> None:
+async def test_a_run_of_an_earlier_boot_is_lost_whatever_of_its_end_reached_the_disk(
+    tmp_path: Path, after: bytes
+) -> None:
     folder = tmp_path / "engine"
     async with engine_in(folder) as engine:
         await engine.start(RunSpec("old", ("true",)))
         await final(engine, "old")
     run = folder / "runs" / "old"
-    (run / "status").unlink()
-    (run / "claim").write_text('{"boot": "another", "pid": 1, "start": 1}\n{"pid": 1, "start": 1, "at": 5.0}\n')
+    spec = run.read_bytes().partition(b"\n")[0]
+    run.write_bytes(spec + b'\n{"boot": "another", "pid": 1, "start": 1}\n{"pid": 1, "start": 1, "at": 5.0}\n' + after)
     async with engine_in(folder) as engine:
         [status] = await final(engine, "old")
         assert (status.state, status.started_at) == (RunState.LOST, 5.0)
@@ -239,7 +244,7 @@ async def test_a_run_of_an_earlier_boot_is_lost(tmp_path: Path) -> None:
 
 @asynchronous
 async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path: Path) -> None:
-    async with engine_in(tmp_path / "engine") as engine:
+    async with engine_in(tmp_path / "engine", rescan_s=1000) as engine:
         await engine.start(
             RunSpec("long", ("/bin/sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 2"))
         )
@@ -253,14 +258,28 @@ async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path:
 
 
 @asynchronous
+async def test_what_a_zygote_heard_and_told_nobody_is_found_when_it_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder, rescan_s=1000) as engine:
+        await engine.start(
+            RunSpec("a", ("/bin/sh", "-c", f"while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 2"))
+        )
+        await reached(engine, "a", RunState.RUNNING)
+        os.kill(engine.zygote_pid, signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        assert await asyncio.to_thread(process.wait_until, lambda: "state" in recorded(folder, "a")[-1], PATIENCE_S)
+        os.kill(engine.zygote_pid, signal.SIGKILL)
+        assert [status.exit_code for status in await final(engine, "a")] == [2]
+
+
+@asynchronous
 async def test_when_zygote_and_shim_are_both_killed_the_engine_ends_what_is_left(tmp_path: Path) -> None:
     async with engine_in(tmp_path / "engine", use_cgroups=False, rescan_s=0.1) as engine:
         script = f"setsid sleep 1000 & touch {tmp_path}/up; sleep 1000"
         await engine.start(RunSpec("x", ("/bin/sh", "-c", script)))
         await seen(tmp_path / "up")
         status = await reached(engine, "x", RunState.RUNNING)
-        claim = json.loads((tmp_path / "engine" / "runs" / "x" / "claim").read_text().splitlines()[0])
-        for pid in (engine.zygote_pid, claim["pid"]):
+        for pid in (engine.zygote_pid, shim_of(tmp_path / "engine", "x")):
             os.kill(pid, signal.SIGKILL)
         assert [status.state for status in await final(engine, "x")] == [RunState.LOST]
         assert not alive(status.pid)
@@ -274,11 +293,59 @@ async def test_what_runs_under_a_lease_dies_with_its_shim_when_nobody_else_is_le
         await engine.start(RunSpec("fenced", ("sleep", "1000"), lease=str(paper)))
         status = await reached(engine, "fenced", RunState.RUNNING)
     end_zygote(folder)
-    claim = json.loads((folder / "runs" / "fenced" / "claim").read_text().splitlines()[0])
-    os.kill(claim["pid"], signal.SIGKILL)
+    os.kill(shim_of(folder, "fenced"), signal.SIGKILL)
     assert await asyncio.to_thread(process.wait_until, lambda: not alive(status.pid), PATIENCE_S)
     async with engine_in(folder) as engine:
         assert [status.state for status in await final(engine, "fenced")] == [RunState.LOST]
+
+
+@asynchronous
+async def test_a_shim_has_one_run_after_another_and_hears_nothing_that_is_for_an_earlier_one(tmp_path: Path) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder) as engine:
+        for name, script in (("first", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; exit 3"), ("next", "cd /")):
+            await engine.start(RunSpec(name, ("/bin/sh", "-c", script)))
+            await final(engine, name)
+        [first, short] = await final(engine, "first", "next")
+        assert (first.exit_code, short.exit_code) == (3, 0)
+        assert short.cpu_seconds < first.cpu_seconds
+        await engine.start(RunSpec("long", ("sleep", "1000")))
+        await reached(engine, "long", RunState.RUNNING)
+        assert shim_of(folder, "first") == shim_of(folder, "next") == shim_of(folder, "long")
+        await engine.stop("first", 0)
+        os.kill(shim_of(folder, "first"), shim.LOOK)
+        await engine.start(RunSpec("beside", ("true",)))
+        assert [status.exit_code for status in await final(engine, "beside")] == [0]
+        assert shim_of(folder, "beside") != shim_of(folder, "long")
+        assert (await engine.status("long")).state is RunState.RUNNING
+        await engine.stop("long", 10)
+        [stopped] = await final(engine, "long")
+        assert (stopped.exit_code, stopped.message) == (143, "stopped on request")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@asynchronous
+async def test_a_shim_that_is_killed_while_it_waits_for_a_run_is_not_missed(tmp_path: Path, number: int) -> None:
+    folder = tmp_path / "engine"
+    async with engine_in(folder) as engine:
+        for name in ("first", "next", "last"):
+            await engine.start(RunSpec(name, ("true",)))
+            assert [status.exit_code for status in await final(engine, name)] == [0]
+            os.kill(shim_of(folder, name), number)
+        assert len({shim_of(folder, name) for name in ("first", "next", "last")}) == 3
+
+
+@asynchronous
+async def test_shims_that_wait_for_a_run_end_with_their_zygote(tmp_path: Path) -> None:
+    folder, names = tmp_path / "engine", [f"r{number}" for number in range(4)]
+    async with engine_in(folder) as engine:
+        for name in names:
+            await engine.start(RunSpec(name, ("sleep", "0.1")))
+        await final(engine, *names)
+        shims = {shim_of(folder, name) for name in names}
+        assert len(shims) > 1
+        os.kill(engine.zygote_pid, signal.SIGKILL)
+        assert await asyncio.to_thread(process.wait_until, lambda: not any(map(alive, shims)), PATIENCE_S)
 
 
 @asynchronous
@@ -295,7 +362,7 @@ async def test_a_zygote_of_an_older_program_retires_and_its_runs_go_on(
     real, asked = zygotes.zygote.version, []
     # The first that answers seems to be of another version.
     monkeypatch.setattr(zygotes.zygote, "version", lambda: real() if asked else asked.append(1) or "other")
-    async with engine_in(folder) as second:
+    async with engine_in(folder, rescan_s=1000) as second:
         assert second.zygote_pid != old
         (tmp_path / "go").touch()
         assert [status.exit_code for status in await final(second, "long")] == [2]

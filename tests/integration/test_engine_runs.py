@@ -54,8 +54,8 @@ async def test_a_run_gets_its_environment_and_nothing_of_ours(tmp_path: Path) ->
         )
         await final(engine, "env")
         printed = (await output(engine, "env")).decode()
-        work = tmp_path / "runs" / "env" / "work"
-        expected = {"PATH": "/bin", "V": attack, "LC_ALL": "C", "FAIRWAY_RUN": str(work.parent)}
+        work = tmp_path / "work" / "env"
+        expected = {"PATH": "/bin", "V": attack, "LC_ALL": "C", "FAIRWAY_RUN": str(tmp_path / "runs" / "env")}
         # The fourth descriptor is that of the listing itself.
         assert printed.strip() == f"{[attack, '../x', '']} {expected} {['0', '1', '2', '3']} {work}"
         assert list(work.iterdir()) == []
@@ -244,7 +244,7 @@ async def test_a_hundred_megabytes_of_output_take_only_the_room_they_may(tmp_pat
         await engine.start(shell("loud", "head -c 100000000 /dev/zero; printf end", limits=Limits(log_bytes=1 << 20)))
         [status] = await final(engine, "loud")
         assert status.exit_code == 0
-        sizes = [(tmp_path / "runs" / "loud" / name).stat().st_size for name in ("log.0", "log.1")]
+        sizes = [(tmp_path / name / "loud").stat().st_size for name in ("logs", "logs.older")]
         assert 1 << 19 <= sum(sizes) <= 1 << 20
         kept = await output(engine, "loud")
         assert len(kept) == sum(sizes)
@@ -427,7 +427,7 @@ async def test_what_is_forgotten_is_gone_and_what_runs_is_not_forgotten(tmp_path
         await engine.forget("f")
         await engine.forget("f")
         assert await engine.list() == []
-        assert list((tmp_path / "runs").iterdir()) == list((tmp_path / "trash").iterdir()) == []
+        assert [os.listdir(tmp_path / place) for place in ("runs", "stops", "logs", "logs.older", "work")] == [[]] * 5
         with pytest.raises(KeyError):
             engine.logs("f")
 

@@ -6,9 +6,11 @@ import asyncio
 
 from tests.integration.queueing import JOBS, Cluster, conditions, job
 
-from fairway.control.admission.queueing import IN_TIME
+from fairway.control.admission.queueing import Pace
 from fairway.control.resources import WORKLOADS
 from fairway.store import Store
+
+PACE = Pace(status_seconds=0.0)
 
 
 async def told(here: Cluster) -> int:
@@ -25,7 +27,7 @@ async def turns(here: Cluster) -> None:
 def test_those_who_wait_are_told_why_once_nothing_was_decided_for_a_while() -> None:
     async def scenario() -> None:
         here = Cluster(Store())
-        here.pace = IN_TIME
+        here.pace = PACE
         await here.open()
         try:
             await here.queue(cpu="1")
@@ -34,7 +36,7 @@ def test_those_who_wait_are_told_why_once_nothing_was_decided_for_a_while() -> N
             await turns(here)
             # One was admitted, and one was tried in vain; the others are like it.
             assert await told(here) < 6
-            here.clock.move(IN_TIME.quiet_seconds + 0.1)
+            here.clock.move(PACE.quiet_seconds + 0.1)
             await turns(here)
             assert await told(here) == 6
         finally:

@@ -29,7 +29,7 @@ from fairway.store.record import STAMP
 
 Json = dict[str, Any]
 _STATUS = b',"status":{'
-_SPECIAL = (b'"managedFields":[', b'"deletionTimestamp":"')
+_MANAGED, _LEAVING = b'"managedFields":[', b'"deletionTimestamp":"'
 
 
 class Reports:
@@ -47,7 +47,7 @@ class Reports:
         status = body.get("status")
         if status and target.kind.home is target.kind and target.version is target.kind.storage_version:
             plan = _plan(target.kind)
-            if plan is not None and not any(sign in record.value for sign in _SPECIAL):
+            if plan is not None and _MANAGED not in record.value and _LEAVING not in record.value:
                 return self._write(plan, target, record, body, options)
         return self._objects.update(target, only_status(target, body), options)
 

@@ -71,11 +71,12 @@ def _bind(objects: Objects, target: Target, binding: Binding, options: Options) 
     pod.spec.node_name = node
     for key, value in (binding.metadata.annotations or {}).items():
         pod.metadata.annotations = {**(pod.metadata.annotations or {}), key: value}
-    _scheduled(pod, objects.now())
+    scheduled(pod, objects.now())
     return objects.rewrite(target, record, pod, options)
 
 
-def _scheduled(pod: Any, now: Time) -> None:
+def scheduled(pod: Any, now: Time) -> None:
+    """It has its node."""
     kept = [condition for condition in items(pod.status.conditions) if condition.type != "PodScheduled"]
     pod.status.conditions = [*kept, PodCondition(type="PodScheduled", status="True", last_transition_time=now)]
 

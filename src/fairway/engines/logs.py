@@ -15,8 +15,8 @@ _LOOK_AGAIN_S = 0.05
 class Reader:
     """A place in the output. It stays valid when files take turns, for an open file keeps its content."""
 
-    def __init__(self, folder: Path) -> None:
-        self._newer, self._older = folder / "log.0", folder / "log.1"
+    def __init__(self, newer: Path, older: Path) -> None:
+        self._newer, self._older = newer, older
         self._fd = -1
         self._offset = 0
 
@@ -105,9 +105,9 @@ def _last_lines(pieces: list[tuple[int, int]], count: int) -> tuple[int, int]:
 
 
 async def read(
-    folder: Path, *, follow: bool, tail_lines: int | None, ended: Callable[[], bool], end: asyncio.Event
+    newer: Path, older: Path, *, follow: bool, tail_lines: int | None, ended: Callable[[], bool], end: asyncio.Event
 ) -> AsyncIterator[bytes]:
-    reader = Reader(folder)
+    reader = Reader(newer, older)
     try:
         if tail_lines is not None:
             reader.skip_to_last_lines(tail_lines)

@@ -2,7 +2,7 @@
 
     start ─► spec, durable ─► zygote ─► shim: claim ─► payload ─► record ─► forget
 
-The engine may be killed between any two of these and started again: it then reads each run's folder (fairway.engines.runs) and goes on from
+The engine may be killed between any two of these and started again: it then reads each run's record (fairway.engines.runs) and goes on from
 what it finds. Whoever asks for what already happened changes nothing.
 """
 
@@ -27,7 +27,8 @@ from fairway.engines.cgroups import Cgroups, detect
 from fairway.engines.engine import Check, RunSpec, RunState, RunStatus
 from fairway.engines.machine import reach, start_ticks
 from fairway.engines.runs import BadRun, Claim, Look, checked_id
-from fairway.engines.shim import MARK
+from fairway.engines.shim import LOOK, MARK
+from fairway.engines.zygote import NODE_SOCKET
 from fairway.engines.zygotes import Zygotes, reachable
 from fairway.runtime.batches import Batches
 from fairway.runtime.disk import ThreadDisk
@@ -35,7 +36,6 @@ from fairway.runtime.disk import ThreadDisk
 RESCAN_S = 5.0
 _TRY_AGAIN_S = 0.1
 _SCANNED_AT_ONCE = 200
-_SOCKET = "node.sock"
 
 
 @dataclass(slots=True)
@@ -97,7 +97,14 @@ class ProcessEngine:
             self._take(run_id, look)
         # Only now: what was said while we looked has waited in the socket, and is about runs that we know by now.
         asyncio.get_running_loop().add_reader(listener, self._hear)
-        self._zygotes = Zygotes(self.folder, unclaimed=self._unclaimed, gone=self._gone, cannot=self._cannot)
+        self._zygotes = Zygotes(
+            self.folder,
+            unclaimed=self._unclaimed,
+            missed=lambda: self._spawn(self._scan()),
+            look=self._look_if_known,
+            gone=self._gone,
+            cannot=self._cannot,
+        )
         self._zygotes.open()
         self._spawn(self._rescan())
 
@@ -114,7 +121,7 @@ class ProcessEngine:
             asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.folder / _SOCKET)
+            os.unlink(self.folder / NODE_SOCKET)
         self._disk.close()
         self._folders.close()
         self._cgroups.remove()
@@ -183,7 +190,7 @@ class ProcessEngine:
     def logs(self, run_id: str, *, follow: bool = False, tail_lines: int | None = None) -> AsyncIterator[bytes]:
         run = self._known(run_id)
         return logs.read(
-            self._folders.path(run_id),
+            *self._folders.output(run_id),
             follow=follow,
             tail_lines=tail_lines,
             ended=lambda: run.status.final,
@@ -192,12 +199,11 @@ class ProcessEngine:
 
     async def check(self, run_id: str, check: Check, seconds: float) -> str:
         self._known(run_id)
-        folder = self._folders.path(run_id)
         spec = await self._disk.run(lambda: self._folders.spec(run_id)) if check.argv else None
-        env = {MARK: str(folder)}
+        env = {MARK: self._folders.mark(run_id)}
         if spec is not None and isinstance(given := spec.get("env"), dict):
             env = {**given, **env}
-        cwd = str((spec or {}).get("cwd") or folder / "work")
+        cwd = str((spec or {}).get("cwd") or self._folders.work(run_id))
         return await checks.look(check, env, cwd, seconds)
 
     async def forget(self, run_id: str) -> None:
@@ -235,8 +241,8 @@ class ProcessEngine:
         for run_id, _ in batch:
             self._runs[run_id] = _Run(RunStatus(run_id, RunState.STARTING))
             self._publish(run_id)
-            if self._zygotes is not None:
-                self._zygotes.ask(run_id)
+        if self._zygotes is not None:
+            self._zygotes.ask(run_id for run_id, _ in batch)
 
     async def _remove(self, batch: Sequence[str]) -> None:
         await self._disk.run(lambda: self._folders.remove(batch))
@@ -250,7 +256,7 @@ class ProcessEngine:
             "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
             "lease": os.path.abspath(run.lease) if run.lease else "",
             "lease_since": run.lease_since,
-            "notify": str(self.folder / _SOCKET),
+            "notify": str(self.folder / NODE_SOCKET),
             "log_bytes": run.limits.log_bytes,
             "memory_bytes": run.limits.memory_bytes,
             "open_files": run.limits.open_files,
@@ -269,7 +275,7 @@ class ProcessEngine:
 
     def _listen(self) -> socket.socket:
         """Under its name only once it is bound: no shim finds a socket that nobody reads."""
-        draft = f"{_SOCKET}.new"
+        draft = f"{NODE_SOCKET}.new"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.folder / draft)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -280,7 +286,7 @@ class ProcessEngine:
         finally:
             os.close(fd)
         os.chmod(self.folder / draft, 0o600)
-        os.rename(self.folder / draft, self.folder / _SOCKET)
+        os.rename(self.folder / draft, self.folder / NODE_SOCKET)
         self._socket = listener
         return listener
 
@@ -288,9 +294,11 @@ class ProcessEngine:
         assert self._socket is not None
         with contextlib.suppress(BlockingIOError):
             while True:
-                run_id = self._socket.recv(256).decode(errors="replace")
-                if run_id in self._runs:
-                    self._look(run_id)
+                self._look_if_known(self._socket.recv(256).decode(errors="replace"))
+
+    def _look_if_known(self, run_id: str) -> None:
+        if run_id in self._runs:
+            self._look(run_id)
 
     def _gone(self, run_id: str) -> None:
         """A shim died: with its claim the run is lost, before it somebody else may try."""
@@ -314,21 +322,24 @@ class ProcessEngine:
     def _ask_if_unclaimed(self, run_id: str) -> None:
         run = self._runs.get(run_id)
         if run is not None and not run.claimed and not run.status.final and self._zygotes is not None:
-            self._zygotes.ask(run_id)
+            self._zygotes.ask([run_id])
 
     async def _rescan(self) -> None:
-        """For what nobody told us: a node that was stopped, a datagram that found no room."""
+        """For what nobody told us: a node that was stopped, a zygote that was killed with what it had heard."""
         while True:
             await asyncio.sleep(self._rescan_s)
             waited = list(self._unclaimed())
-            live = [run_id for run_id, run in self._runs.items() if not run.status.final]
-            for first in range(0, len(live), _SCANNED_AT_ONCE):
-                some = live[first : first + _SCANNED_AT_ONCE]
-                looks = await asyncio.to_thread(lambda some=some: [(run, self._folders.look(run)) for run in some])  # type: ignore[misc]
-                for run_id, look in looks:
-                    self._take(run_id, look)
+            await self._scan()
             for run_id in waited:
                 self._ask_if_unclaimed(run_id)
+
+    async def _scan(self) -> None:
+        live = [run_id for run_id, run in self._runs.items() if not run.status.final]
+        for first in range(0, len(live), _SCANNED_AT_ONCE):
+            some = live[first : first + _SCANNED_AT_ONCE]
+            looks = await asyncio.to_thread(lambda some=some: [(run, self._folders.look(run)) for run in some])  # type: ignore[misc]
+            for run_id, look in looks:
+                self._take(run_id, look)
 
     def _recall(self) -> Sequence[tuple[str, Look]]:
         return [(run_id, self._folders.look(run_id)) for run_id in self._folders.open()]
@@ -388,7 +399,7 @@ def _check(run: RunSpec) -> None:
 
 
 def _signal(shim: Claim) -> None:
-    """The very process that claimed the run, and no later one with its pid."""
+    """The very process that claimed the run, and no later one with its pid. It may have another run by now, and looks in its folder then."""
     try:
         fd = os.pidfd_open(shim.pid)
     except (AttributeError, OSError):
@@ -397,10 +408,10 @@ def _signal(shim: Claim) -> None:
         if start_ticks(shim.pid) == shim.start:
             with contextlib.suppress(ProcessLookupError):
                 if fd >= 0:
-                    for number in (signal.SIGTERM, signal.SIGCONT):  # should somebody have stopped it, it is to go on
+                    for number in (LOOK, signal.SIGCONT):  # should somebody have stopped it, it is to go on
                         signal.pidfd_send_signal(fd, number)
                 else:
-                    for number in (signal.SIGTERM, signal.SIGCONT):
+                    for number in (LOOK, signal.SIGCONT):
                         os.kill(shim.pid, number)
     finally:
         if fd >= 0:

@@ -1,17 +1,12 @@
-"""The folders of runs: what the engine writes into them and what it can tell from them.
+"""The records of runs as the engine has them: what it writes into them, what it can tell from them, and what is beside them.
 
-runs/ID/  spec      what to run, durable before anybody is asked to run it
-          claim     who runs it; locked while its shim lives
-          stop      a wish to end it
-          status    how it ended
-          log.0 log.1 work/
+Where everything is: fairway.engines.places. What a record is: fairway.engines.record.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -23,13 +18,14 @@ from pathlib import Path
 
 import msgspec
 
-from fairway.engines import procs
+from fairway.engines import places, procs
 from fairway.engines.engine import RunState, RunStatus
-from fairway.engines.folder import Folder
 from fairway.engines.group import Group
-from fairway.engines.machine import BOOT_ID, boot_clock, reach, read_small
+from fairway.engines.machine import BOOT_ID, boot_clock, reach
+from fairway.engines.record import Record, begin
 
 _SYNCED_AT_ONCE = 16
+_BESIDE = (places.STOPS, places.LOGS, places.OLDER_LOGS, places.WORK)
 _STATUS = msgspec.json.Decoder(RunStatus)
 _ID = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
@@ -47,7 +43,7 @@ def checked_id(run_id: str) -> str:
 
 
 class Claim(msgspec.Struct):
-    """The claim's first line."""
+    """Who runs it."""
 
     boot: str
     pid: int
@@ -55,7 +51,7 @@ class Claim(msgspec.Struct):
 
 
 class Payload(msgspec.Struct):
-    """Its second line, there once the payload runs."""
+    """Which process it is."""
 
     pid: int
     start: int
@@ -70,7 +66,7 @@ class Stop(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a run's folder tells."""
+    """What a run's record tells."""
 
     status: RunStatus
     claimed: bool = False
@@ -80,111 +76,121 @@ class Look:
     payload: Payload | None = None
 
 
+_CLAIM = msgspec.json.Decoder(Claim)
+_PAYLOAD = msgspec.json.Decoder(Payload)
+
+
 class Runs:
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / "runs"
-        self._root = str(self.folder)
-        self._trash = folder / "trash"
+        self.folder = folder
+        self._root = str(folder)
+        self._runs = f"{folder}/{places.RUNS}"
         self._boot = BOOT_ID
         self._syncing = ThreadPoolExecutor(_SYNCED_AT_ONCE, thread_name_prefix="engine-sync")
 
-    def path(self, run_id: str) -> Path:
-        return self.folder / checked_id(run_id)
+    def output(self, run_id: str) -> tuple[Path, Path]:
+        """The newer and the older."""
+        return self.folder / places.LOGS / run_id, self.folder / places.OLDER_LOGS / run_id
+
+    def work(self, run_id: str) -> Path:
+        return self.folder / places.WORK / run_id
+
+    def mark(self, run_id: str) -> str:
+        """What its processes carry in their environment."""
+        return f"{self._runs}/{run_id}"
 
     def open(self) -> list[str]:
         """The ids of all runs. What was being made or removed when the engine was killed goes now."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._trash.mkdir(exist_ok=True, mode=0o700)
-        self._empty_trash()
+        places.make(self._root)
         found = []
-        for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
-            if self.spec(entry.name) is not None or os.path.exists(f"{entry.path}/claim"):
-                found.append(entry.name)
+        for run_id in sorted(os.listdir(self._runs)):
+            if self.spec(run_id) is not None:
+                found.append(run_id)
             else:
-                shutil.rmtree(entry.path, ignore_errors=True)
+                os.unlink(f"{self._runs}/{run_id}")
+        known = set(found)
+        self._clear({name for place in _BESIDE for name in os.listdir(f"{self._root}/{place}")} - known)
         return found
 
     def spec(self, run_id: str) -> dict[str, object] | None:
         try:
-            spec: dict[str, object] = msgspec.json.decode(read_small(f"{self._root}/{run_id}/spec"), type=dict)
-        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+            record = Record(f"{self._runs}/{run_id}", os.O_RDONLY)
+        except FileNotFoundError:
             # Any other trouble is raised: what cannot be read now must not be taken for what was never written.
             return None
-        return spec
+        record.close()
+        try:
+            spec: dict[str, object] = msgspec.json.decode(record.spec, type=dict)
+        except msgspec.DecodeError:
+            return None
+        return spec if record.whole else None
 
     def write(self, specs: Sequence[tuple[str, bytes]]) -> None:
         """Durably, all of them. Synced side by side, for the disk then takes many at the price of one."""
-        opened: list[tuple[int, int]] = []
+        opened: list[int] = []
         try:
             for run_id, spec in specs:
-                folder = f"{self._root}/{run_id}"
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(folder, 0o700)
-                reach("engine-made-folder")
-                fd = os.open(f"{folder}/spec", os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-                opened.append((fd, os.open(folder, os.O_RDONLY)))
-                _write_all(fd, spec)
-            list(self._syncing.map(_sync_both, opened))
+                opened.append(
+                    os.open(f"{self._runs}/{run_id}", os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+                )
+                reach("engine-made-record")
+                _write_all(opened[-1], begin(spec))
+            if len(opened) == 1:
+                os.fsync(opened[0])
+            else:
+                list(self._syncing.map(os.fsync, opened))
             reach("engine-wrote-spec")
         finally:
-            for pair in opened:
-                for fd in pair:
-                    os.close(fd)
-        _sync(self.folder)
+            for fd in opened:
+                os.close(fd)
+        _sync(self._runs)
 
     def close(self) -> None:
         self._syncing.shutdown()
 
     def look(self, run_id: str) -> Look:
-        """Record, lock and claim, in that order: finished, running, never started, or orphaned."""
-        path = f"{self._root}/{run_id}"
-        if (status := self._recorded(run_id)) is not None:
-            return Look(status, claimed=True)
+        """Finished, running, never started, or orphaned."""
         starting = RunStatus(run_id, RunState.STARTING)
         try:
-            fd = os.open(f"{path}/claim", os.O_RDONLY | os.O_CLOEXEC)
+            record = Record(f"{self._runs}/{run_id}", os.O_RDONLY)
         except OSError:
             return Look(starting)
         try:
-            claim, payload = _read_claim(fd)
-            if (claim is None or claim.boot == self._boot) and not _lockable(fd, fcntl.LOCK_SH):
+            if not record.claimed:
+                return Look(starting)
+            if (status := _status(record)) is not None:
+                return Look(status, claimed=True)
+            claim, payload = _claim(record), _payload(record)
+            if (claim is None or claim.boot == self._boot) and not record.lock(fcntl.LOCK_SH):
                 if payload is None:
                     return Look(starting, claimed=True, shim=claim)
                 running = replace(starting, state=RunState.RUNNING, pid=payload.pid, started_at=payload.at)
                 return Look(running, claimed=True, shim=claim, payload=payload)
+            # It may have recorded and gone between our look at the record and our look at the lock.
+            record.look()
+            if (status := _status(record)) is not None:
+                return Look(status, claimed=True)
+            return Look(starting, claimed=True, orphaned=True, shim=claim, payload=_payload(record))
         finally:
-            os.close(fd)
-        # It may have recorded and gone between our look at the record and our look at the lock.
-        if (status := self._recorded(run_id)) is not None:
-            return Look(status, claimed=True)
-        return Look(starting, claimed=True, orphaned=True, shim=claim, payload=payload)
-
-    def _recorded(self, run_id: str) -> RunStatus | None:
-        try:
-            data = read_small(f"{self._root}/{run_id}/status")
-        except OSError:
-            return None
-        try:
-            return _STATUS.decode(data)
-        except msgspec.DecodeError:
-            return RunStatus(run_id, RunState.LOST, reason="Lost", message="its record cannot be read")
+            record.close()
 
     def settle(self, run_id: str) -> RunStatus | None:
         """Ends what an orphaned run left behind and records it as lost. None where it is not orphaned after all. OSError: try again later."""
-        path = self.folder / run_id
         try:
-            fd = os.open(path / "claim", os.O_RDWR | os.O_CLOEXEC)
+            record = Record(f"{self._runs}/{run_id}")
         except OSError:
             return None
         try:
-            if not _lockable(fd, fcntl.LOCK_EX):
+            if not record.lock():
                 return None
-            if (status := self._recorded(run_id)) is not None:
+            record.look()
+            if (status := _status(record)) is not None:
                 return status
-            claim, payload = _read_claim(fd)
+            claim, payload = _claim(record), _payload(record)
             here = claim is None or claim.boot == self._boot
             if here:
-                self._end_leftovers(run_id, payload)
+                self._end_leftovers(run_id, record, payload)
             reach("engine-settling")
             status = RunStatus(
                 run_id,
@@ -197,64 +203,74 @@ class Runs:
                 if here
                 else "the machine restarted while it ran; whether it did its work is not known",
             )
-            folder = Folder(str(path))
-            try:
-                folder.try_to_record(json.loads(msgspec.json.encode(status)))
-            finally:
-                os.close(folder.fd)
+            record.try_to_finish(msgspec.to_builtins(status))
             return status
         finally:
-            os.close(fd)
+            record.close()
 
-    def _end_leftovers(self, run_id: str, payload: Payload | None) -> None:
-        group = Group((self.spec(run_id) or {}).get("cgroup"))
+    def _end_leftovers(self, run_id: str, record: Record, payload: Payload | None) -> None:
+        group = Group(msgspec.json.decode(record.spec, type=dict).get("cgroup"))
         group.adopt()
         group.kill()
-        procs.end_marked(str(self.folder / run_id), payload.pid if payload else 0, payload.start if payload else 0)
+        procs.end_marked(self.mark(run_id), payload.pid if payload else 0, payload.start if payload else 0)
         group.remove()
 
     def ask_to_stop(self, run_id: str, grace_s: float) -> None:
         """For the shim to find, now or when it claims the run; a later wish never prolongs. Not synced: no run outlives the machine."""
-        path = self.folder / run_id
+        place, draft = self.folder / places.STOPS / run_id, self.folder / "stop.new"
         until = boot_clock() + max(grace_s, 0.0)
         with contextlib.suppress(OSError, msgspec.DecodeError):
-            until = min(until, msgspec.json.decode((path / "stop").read_bytes(), type=Stop).until)
-        draft = path / f"stop.{os.getpid()}"
+            until = min(until, msgspec.json.decode(place.read_bytes(), type=Stop).until)
         draft.write_bytes(msgspec.json.encode(Stop(until)))
-        draft.replace(path / "stop")
+        draft.replace(place)
 
     def remove(self, run_ids: Iterable[str]) -> None:
-        """Gone under their names, durably, before anything of them is deleted: half a folder must never look like a run to start."""
-        moved = []
-        for run_id in run_ids:
-            target = self._trash / f"{run_id}.{time.time_ns()}"
+        """Their records, durably, before anything else of them: what is left of a run must never look like one to start."""
+        removed = list(run_ids)
+        for run_id in removed:
             with contextlib.suppress(FileNotFoundError):
-                os.rename(self.folder / run_id, target)
-                moved.append(target)
-        _sync(self.folder)
+                os.unlink(f"{self._runs}/{run_id}")
+        _sync(self._runs)
         reach("engine-forgetting")
-        for target in moved:
-            shutil.rmtree(target, ignore_errors=True)
+        self._clear(removed)
 
-    def _empty_trash(self) -> None:
-        for entry in os.scandir(self._trash):
-            shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _read_claim(fd: int) -> tuple[Claim | None, Payload | None]:
-    """Either may be missing: the file may be looked at while it is written."""
-    first, _, rest = os.pread(fd, 4096, 0).partition(b"\n")
-    claim = payload = None
-    with contextlib.suppress(msgspec.DecodeError):
-        claim = msgspec.json.decode(first, type=Claim)
-    with contextlib.suppress(msgspec.DecodeError):
-        payload = msgspec.json.decode(rest, type=Payload)
-    return claim, payload
+    def _clear(self, run_ids: Iterable[str]) -> None:
+        for run_id in run_ids:
+            for place in (places.STOPS, places.LOGS, places.OLDER_LOGS):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{self._root}/{place}/{run_id}")
+            try:
+                os.rmdir(f"{self._root}/{places.WORK}/{run_id}")
+            except FileNotFoundError:
+                pass
+            except OSError:
+                shutil.rmtree(f"{self._root}/{places.WORK}/{run_id}", ignore_errors=True)
 
 
-def _sync_both(fds: tuple[int, int]) -> None:
-    for fd in fds:
-        os.fsync(fd)
+def _status(record: Record) -> RunStatus | None:
+    """The last line, if that is what it is: the others have no state."""
+    if not record.lines:
+        return None
+    try:
+        return _STATUS.decode(record.lines[-1])
+    except msgspec.DecodeError:
+        return None
+
+
+def _claim(record: Record) -> Claim | None:
+    """None: it is not whole."""
+    try:
+        return _CLAIM.decode(record.lines[0])
+    except (IndexError, msgspec.DecodeError):
+        return None
+
+
+def _payload(record: Record) -> Payload | None:
+    """None: it has not started, as far as is known."""
+    try:
+        return _PAYLOAD.decode(record.lines[1])
+    except (IndexError, msgspec.DecodeError):
+        return None
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -263,15 +279,7 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _lockable(fd: int, kind: int) -> bool:
-    try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _sync(folder: Path) -> None:
+def _sync(folder: str) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)

@@ -1,13 +1,13 @@
 """The program under which every payload runs, whatever engine started it.
 
-    python -I -S shim.py RUN_FOLDER
+    python -I -S shim.py FOLDER ID
 
 It claims the run (so that it runs once, whoever asks how often), starts the payload, keeps its output within bounds, ends it with all its
-processes, and leaves a durable record of how it ended. It and its few sibling modules import nothing but a little of the standard library: a
-zygote forks it by the thousand, and other engines start it afresh.
+processes, and leaves a durable record of how it ended. A zygote gives it another run then: it has one at a time, and nothing of it is left
+when the next begins. It and its few sibling modules import nothing but a little of the standard library: a zygote forks many of it, and other
+engines start it afresh.
 
-In the run's folder: `spec` (what to run; written by the engine), `claim` (who runs it: locked for as long as the shim lives), `stop` (a wish to
-end it), `status` (how it ended), `log.0` and `log.1` (output, the newer and the older), `work` (where it runs).
+What it reads and writes, and where that is, is told in fairway.engines.record and fairway.engines.places.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ if __name__ == "__main__":
     # As a program, with no site to look in: the package is where we are.
     sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
 
-from fairway.engines import launch
-from fairway.engines.folder import Folder, Log
+from fairway.engines import launch, places
 from fairway.engines.group import Group
 from fairway.engines.launch import CannotStart, why
 from fairway.engines.machine import (
@@ -41,10 +40,20 @@ from fairway.engines.machine import (
     read_small,
     start_ticks,
 )
+from fairway.engines.output import Log
+from fairway.engines.record import Record
 
 DONE, CLAIMED_BEFORE, UNABLE = 0, 3, 4
 """How the shim itself exits: recorded; somebody else runs it or did; could not even claim it."""
 
+RUNS, FREE, LEAVES = "r", "f", "l"
+"""What a shim says to its zygote, after its pid: the payload runs; the run is done with, and it is free for another, or goes."""
+NAME = "fairway-shim"
+RUNS_MAX = 1000
+"""That one process serves: whatever it gathers in that time goes with it."""
+ID_BYTES_MAX = 256
+LOOK = signal.SIGUSR1
+"""From an engine: there may be a wish in your run's folder."""
 STOP_GRACE_S = 10.0
 """For a SIGTERM that comes with no request in the folder."""
 LEASE_GRACE_S = 5.0
@@ -55,27 +64,70 @@ ANNOUNCE_S = 0.005
 DRAIN_S = 2.0
 NOTIFY_S = 1.0
 MARK = "FAIRWAY_RUN"
-"""In the payload's environment: the run's folder, by which its processes are found when nothing else is left of it."""
+"""In the payload's environment: the run's record, by which its processes are found when nothing else is left of it."""
 
 _CHUNK_BYTES = 1 << 16
 _LOG_BYTES = 64 << 20
 _MESSAGE_MAX = 1024
 
 
+class Line:
+    """Between the process and the world, for all its runs: signals that it hears, at a descriptor that can be polled, and a word to its zygote."""
+
+    def __init__(self, zygote: int = -1) -> None:
+        self._zygote = zygote
+        self.done = FREE
+        """What is said when a run is done with."""
+        self.who: dict[str, object] = {"boot": BOOT_ID, "pid": os.getpid(), "start": start_ticks(os.getpid())}
+        """As we sign our claims."""
+        self.fd, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.told_to_stop = self.told_to_look = False
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        for number in launch.HANDLED:
+            signal.signal(number, self._on_stop)
+        signal.signal(LOOK, self._on_look)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        adopt_orphans()
+
+    def _on_stop(self, *_: object) -> None:
+        self.told_to_stop = True
+
+    def _on_look(self, *_: object) -> None:
+        self.told_to_look = True
+
+    def clear(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.fd, 4096)
+
+    def tell(self, word: str) -> bool:
+        """Whether there is a zygote to hear it, and to tell the node."""
+        if self._zygote < 0:
+            return False
+        try:
+            os.write(self._zygote, f"{os.getpid()}{word}\n".encode())
+        except BrokenPipeError:
+            self._zygote = -1
+        return self._zygote >= 0
+
+
 class Shim:
     """One run, from claim to record."""
 
-    def __init__(self, folder: Folder, spec: dict[str, object]) -> None:
-        self._folder = folder
+    def __init__(self, root: str, run_id: str, record: Record, spec: dict[str, object], line: Line) -> None:
+        self._root = root
+        self._id = run_id
+        self._record = record
         self._spec = spec
-        self._id = str(spec["id"])
+        self._line = line
         self._group = Group(spec.get("cgroup"))
-        self._log = Log(folder, _integer(spec.get("log_bytes", _LOG_BYTES)))
-        self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._log = Log(
+            f"{root}/{places.LOGS}/{run_id}",
+            f"{root}/{places.OLDER_LOGS}/{run_id}",
+            _integer(spec.get("log_bytes", _LOG_BYTES)),
+        )
         self._poll = select.poll()
         self._output = -1
         self._payload = 0
-        self._asked = False
         self._kill_at: float | None = None
         self._announce_at: float | None = None
         self._ended: tuple[int, resource.struct_rusage] | None = None
@@ -85,23 +137,25 @@ class Shim:
         self._lease_grace_s = LEASE_GRACE_S
         self._cause = ""
         self._killed = False
+        self._used_before_s = _used_s()
 
     def run(self) -> int:
-        self._listen()
-        claim = self._folder.claim()
-        if claim is None:
+        self._poll.register(self._line.fd, select.POLLIN)
+        if not self._record.claim(self._line.who):
             return CLAIMED_BEFORE
         try:
-            self._live(claim)
+            self._live()
         except BaseException:
             self._end_all()
             self._group.remove()
             raise
+        self._log.close()
+        if self._output >= 0:
+            os.close(self._output)
         return DONE
 
-    def _live(self, claim: int) -> None:
+    def _live(self) -> None:
         reach("shim-claimed")
-        self._folder.reserve()
         try:
             self._before()
             self._start()
@@ -111,9 +165,8 @@ class Shim:
             return
         reach("shim-started")
         # Not synced: who the payload was matters only as long as the machine runs.
-        line = json.dumps({"pid": self._payload, "start": start_ticks(self._payload), "at": self._started_at})
         with contextlib.suppress(OSError):
-            os.write(claim, line.encode() + b"\n")
+            self._record.add({"pid": self._payload, "start": start_ticks(self._payload), "at": self._started_at})
         self._announce_at = boot_clock() + ANNOUNCE_S
         self._attend()
         self._end_all()
@@ -122,24 +175,24 @@ class Shim:
 
     # Before
 
-    def _listen(self) -> None:
-        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
-        for number in launch.HANDLED:
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._poll.register(self._wake, select.POLLIN)
-
-    def _on_stop(self, *_: object) -> None:
-        self._asked = True
-
     def _before(self) -> None:
         """What must hold when the payload starts: nobody wants it stopped, and its lease still runs."""
-        if self._asked or self._folder.read("stop") is not None:
+        if self._line.told_to_stop or self._wish() is not None:
             raise CannotStart(128 + signal.SIGTERM, "Stopped", "stopped before it started")
         if self._spec.get("lease"):
             self._lease_until = self._read_lease()
             if self._lease_until is None or self._lease_until <= boot_clock():
                 raise CannotStart(128 + signal.SIGKILL, "LeaseExpired", "the lease had run out before it started")
+
+    def _wish(self) -> dict[str, object] | None:
+        """That somebody has, to end it."""
+        try:
+            found = json.loads(read_small(f"{self._root}/{places.STOPS}/{self._id}"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def _read_lease(self) -> float | None:
         """Until when, on this boot's clock. A lease of another boot, or of a term after the run's own, says nothing about it."""
@@ -157,13 +210,12 @@ class Shim:
 
     def _start(self) -> None:
         environment = {"PATH": launch.PATH, **_strings(self._spec.get("env"))}
-        environment[MARK] = self._folder.path
+        environment[MARK] = f"{self._root}/{places.RUNS}/{self._id}"
         self._enter()
         argv = [str(part) for part in _list(self._spec.get("argv"))]
         program = launch.find_program(argv, environment)
         limited = self._group.make()
         limits = self._rlimits()
-        adopt_orphans()
         self._output, writer = os.pipe2(os.O_CLOEXEC)
         self._started_at, self._started_tick = time.time(), boot_clock()
         try:
@@ -178,15 +230,16 @@ class Shim:
         self._poll.register(self._output, select.POLLIN)
 
     def _enter(self) -> None:
-        work = os.path.join(self._folder.path, "work")
+        work, mounts = f"{self._root}/{places.WORK}/{self._id}", _list(self._spec.get("mounts"))
+        cwd = str(self._spec.get("cwd") or work)
         try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(work, 0o700)
-            for mount in _list(self._spec.get("mounts")):
+            if mounts or cwd == work:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(work, 0o700)
+            for mount in mounts:
                 launch.mount(work, mount)
         except OSError as error:
             raise CannotStart(128, "StartError", f"cannot prepare the working folder: {why(error)}") from error
-        cwd = str(self._spec.get("cwd") or work)
         try:
             os.chdir(cwd)
         except (OSError, ValueError) as error:
@@ -210,15 +263,24 @@ class Shim:
                 if fd == self._output:
                     self._read_output()
                 else:
-                    self._read_wakes()
-            if self._asked:
-                self._asked = False
-                self._stop(self._wanted_end(), "stopped on request")
-                self._kill_when_due()
+                    self._line.clear()
+            self._hear()
             if self._announce_at is not None and boot_clock() >= self._announce_at:
                 self._announce_at = None
-                self._notify()
+                self._notify(RUNS)
             self._reap()
+
+    def _hear(self) -> None:
+        if not self._line.told_to_stop and not self._line.told_to_look:
+            return
+        # A wish that is not there is for a run that we had before.
+        wish = self._wish()
+        if self._line.told_to_stop or wish is not None:
+            until = (wish or {}).get("until")
+            end = float(until) if isinstance(until, int | float) else boot_clock() + STOP_GRACE_S
+            self._stop(end, "stopped on request")
+            self._kill_when_due()
+        self._line.told_to_stop = self._line.told_to_look = False
 
     def _kill_when_due(self) -> None:
         if self._kill_at is not None and boot_clock() >= self._kill_at:
@@ -243,14 +305,6 @@ class Shim:
             self._poll.unregister(self._output)
             os.close(self._output)
             self._output = -1
-
-    def _read_wakes(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._wake, 4096)
-
-    def _wanted_end(self) -> float:
-        until = (self._folder.read("stop") or {}).get("until")
-        return float(until) if isinstance(until, int | float) else boot_clock() + STOP_GRACE_S
 
     def _stop(self, until: float, cause: str) -> None:
         """Asked again, it may only end sooner."""
@@ -337,11 +391,10 @@ class Shim:
             exit_code = exit_code or 128 + signal.SIGTERM
         elif self._cause:
             message = self._cause + (", killed when its grace was over" if self._killed else "")
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)
         unit = 1024 if LINUX else 1
         result = self._status("exited", exit_code, reason, message)
         result["signal"] = killed_by
-        result["cpu_seconds"] = round(children.ru_utime + children.ru_stime, 6)
+        result["cpu_seconds"] = round(_used_s() - self._used_before_s, 6)
         result["memory_bytes_max"] = self._group.peak_bytes() or usage.ru_maxrss * unit
         self._group.remove()
         return result
@@ -363,12 +416,15 @@ class Shim:
         }
 
     def _finish(self, status: dict[str, object]) -> None:
-        self._folder.record(status)
+        self._record.finish(status)
         reach("shim-recorded")
-        self._notify()
+        self._notify(self._line.done)
+        reach("shim-told")
 
-    def _notify(self) -> None:
+    def _notify(self, word: str) -> None:
         """The node hears of it at once if it listens; if not, it will look."""
+        if self._line.tell(word):
+            return
         address = str(self._spec.get("notify") or "")
         if not address:
             return
@@ -379,6 +435,12 @@ class Shim:
             sender.settimeout(NOTIFY_S)
             sender.sendto(self._id.encode(), os.path.basename(address))
             sender.close()
+
+
+def _used_s() -> float:
+    """Processor time of all processes below us that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 def _signal_name(number: int) -> str:
@@ -400,20 +462,54 @@ def _strings(value: object) -> dict[str, str]:
     return {str(name): str(text) for name, text in value.items()} if isinstance(value, dict) else {}
 
 
-def main(path: str) -> int:
-    be_called("fairway-shim")
+def main(root: str, run_id: str, line: Line) -> int:
+    """One run. Whoever has more for us finds nothing of it left, but for the working folder."""
     try:
-        folder = Folder(path)
-        spec = folder.read("spec")
-        if spec is None:
-            return UNABLE
-        return Shim(folder, spec).run()
-    except OSError as error:
-        sys.stderr.write(f"cannot run {path}: {error}\n")
+        record = Record(f"{root}/{places.RUNS}/{run_id}")
+        try:
+            spec = json.loads(record.spec)
+            return Shim(root, run_id, record, spec, line).run()
+        finally:
+            record.close()
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"cannot run {run_id} in {root}: {error}\n")
         return UNABLE
+
+
+def serve(reader: int, root: str, done: int) -> int:
+    """Runs that a zygote names, one after another, until it is gone or wants no more. It hears of each that is done with, or sees us end."""
+    be_called(NAME)
+    line = Line(done)
+    for served in range(1, RUNS_MAX + 1):
+        run = _next(reader, line)
+        if not run:
+            return DONE if run is not None else UNABLE
+        line.done = LEAVES if served == RUNS_MAX else FREE
+        code = main(root, run, line)
+        if code == UNABLE:
+            return UNABLE
+        if code == CLAIMED_BEFORE:
+            line.tell(line.done)
+    return DONE
+
+
+def _next(reader: int, line: Line) -> str | None:
+    """Empty: there is no zygote any more. None: somebody wants us to end."""
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    poll.register(line.fd, select.POLLIN)
+    while True:
+        ready = [fd for fd, _ in poll.poll()]
+        if line.told_to_stop:
+            return None
+        if reader in ready:
+            return os.read(reader, ID_BYTES_MAX).decode()
+        line.clear()
 
 
 if __name__ == "__main__":
     if os.getpid() != os.getpgrp():
         os.setsid()
-    sys.exit(main(sys.argv[1]))
+    be_called(NAME)
+    places.make(sys.argv[1])
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2], Line()))

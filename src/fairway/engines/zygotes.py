@@ -19,6 +19,7 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from fairway.engines.zy
 _KEPT_VARIABLES = ("LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "FAIRWAY_FAULT")
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.02, 2.0
 _HELLO_S = 30.0
+_READ_BYTES = 1 << 16
 
 
 def reachable(folder_fd: int, folder: Path, name: str) -> str:
@@ -34,11 +35,15 @@ class Zygotes:
         folder: Path,
         *,
         unclaimed: Callable[[], Iterable[str]],
+        missed: Callable[[], None],
+        look: Callable[[str], None],
         gone: Callable[[str], None],
         cannot: Callable[[str, int], None],
     ) -> None:
         self._folder = folder
         self._unclaimed = unclaimed
+        self._missed = missed
+        self._look = look
         self._gone = gone
         self._cannot = cannot
         self._writer: asyncio.StreamWriter | None = None
@@ -58,10 +63,10 @@ class Zygotes:
                 await self._task
         os.close(self._fd)
 
-    def ask(self, run_id: str) -> None:
+    def ask(self, run_ids: Iterable[str]) -> None:
         """Now, or with all others that are unclaimed once there is a zygote."""
         if self._writer is not None:
-            self._writer.write(f"+{run_id}\n".encode())
+            self._writer.write("".join(f"+{run_id}\n" for run_id in run_ids).encode())
             reach("engine-asked")
 
     async def ready(self) -> None:
@@ -111,17 +116,27 @@ class Zygotes:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
-        for run_id in list(self._unclaimed()):
-            self.ask(run_id)
+        self.ask(list(self._unclaimed()))
         self._connected.set()
+        # What the zygote before this one heard, it may have told nobody.
+        self._missed()
+        rest = b""
         with contextlib.suppress(ConnectionError):
-            while line := await reader.readline():
-                word, _, rest = line.decode().strip().partition(" ")
-                run_id, _, number = rest.rpartition(" ")
-                if word == "gone":
-                    self._gone(run_id)
-                elif word == "cannot":
-                    self._cannot(run_id, int(number))
+            while data := await reader.read(_READ_BYTES):
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._hear(line.decode())
+
+    def _hear(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if word == "look":
+            self._look(rest)
+            return
+        run_id, _, number = rest.rpartition(" ")
+        if word == "gone":
+            self._gone(run_id)
+        elif word == "cannot":
+            self._cannot(run_id, int(number))
 
     async def _start(self) -> bool:
         """Whether a zygote said that it listens. It inherits no descriptor of ours, and no session."""

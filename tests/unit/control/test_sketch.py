@@ -1,4 +1,4 @@
-"""A quick look at a workload that waits says what a long one says, or nothing."""
+"""A quick look at a workload says what a long one says, or nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from fairway.control import compile as compiler
-from fairway.control.admission.sketch import Sketch, glimpse, waiting
+from fairway.control.admission.sketch import Sketch, Stage, glimpse, sketched
 from fairway.core.model import Settings
 from fairway.core.shapes import Shapes
 
@@ -51,7 +51,7 @@ def _workload(**changes: Any) -> Json:
 
 
 def _look(obj: Json) -> Sketch | None:
-    return waiting(glimpse(msgspec.json.encode(obj)))
+    return sketched(glimpse(msgspec.json.encode(obj)))
 
 
 def _likeness(obj: Json) -> bytes:
@@ -68,6 +68,114 @@ def test_a_sketch_gives_the_same_workload_as_the_whole_object() -> None:
     quick = sketch.workload(whole.key, whole.shape, None)
     for field in fields(whole):
         assert getattr(quick, field.name) == getattr(whole, field.name), field.name
+
+
+ASSIGNED = {
+    "clusterQueue": "cq",
+    "podSetAssignments": [
+        {"name": "main", "flavors": {"cpu": "f"}, "resourceUsage": {"cpu": "2", "memory": "1Gi"}, "count": 2}
+    ],
+}
+
+
+def _said(kind: str, status: str, reason: str = "", message: str = "", generation: int = 3) -> Json:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason or kind,
+        "message": message,
+        "lastTransitionTime": "2026-01-02T03:04:07Z",
+        "observedGeneration": generation,
+    }
+
+
+RESERVED = _said("QuotaReserved", "True")
+ADMITTED = _said("Admitted", "True", message="The workload is admitted")
+
+
+def _runs(**changes: Any) -> Json:
+    changes = {"status__conditions": [RESERVED, ADMITTED], "status__admission": ASSIGNED, **changes}
+    return _workload(**changes)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        [RESERVED, ADMITTED],
+        [RESERVED, ADMITTED, _said("PodsReady", "True")],
+        [RESERVED, ADMITTED, _said("Evicted", "False"), _said("Preempted", "False"), _said("Requeued", "True")],
+    ],
+)
+def test_one_that_runs_holds_what_the_whole_object_says(conditions: list[Json]) -> None:
+    for counts in (2, 1):
+        obj = _runs(status__conditions=conditions)
+        obj["spec"]["podSets"][0]["count"] = counts
+        whole = compiler.workload(obj, Shapes(), Settings())
+        sketch = _look(obj)
+        assert sketch is not None
+        assert sketch.stage is Stage.RUNS
+        quick = sketch.workload(whole.key, whole.shape, None)
+        assert quick.reservation is not None
+        for field in fields(whole):
+            assert getattr(quick, field.name) == getattr(whole, field.name), field.name
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status__conditions": [RESERVED]},
+        {"status__conditions": [ADMITTED]},
+        {"status__conditions": [_said("QuotaReserved", "False"), ADMITTED]},
+        {"status__conditions": [RESERVED, _said("Admitted", "False")]},
+        {"status__conditions": [RESERVED, ADMITTED, _said("Evicted", "True")]},
+        {"status__conditions": [RESERVED, ADMITTED, _said("Requeued", "False")]},
+        {"status__conditions": [RESERVED, ADMITTED, _said("DeactivationTarget", "True")]},
+        {"status__reclaimablePods": [{"name": "main", "count": 1}]},
+        {"status__admissionChecks": [{"name": "c", "state": "Ready"}]},
+        {"spec__active": False},
+        {"metadata__deletionTimestamp": "2026-01-02T03:04:06Z"},
+    ],
+)
+def test_of_one_that_runs_in_no_usual_way_a_sketch_says_nothing(changes: Json) -> None:
+    assert _look(_runs(**changes)) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec__maximumExecutionTimeSeconds": 60},
+        {"status__conditions": [RESERVED, ADMITTED, _said("PodsReady", "False")]},
+        {"status__conditions": [RESERVED, _said("Admitted", "True", message="as somebody else says")]},
+        {"status__conditions": [RESERVED, _said("Admitted", "True", message="The workload is admitted", generation=2)]},
+        {
+            "status__admission": {
+                "clusterQueue": "cq",
+                "podSetAssignments": [{**ASSIGNED["podSetAssignments"][0], "delayedTopologyRequest": "Pending"}],  # type: ignore[dict-item]
+            }
+        },
+    ],
+)
+def test_what_the_rules_would_change_is_not_complete(changes: Json) -> None:
+    sketch, usual = _look(_runs(**changes)), _look(_runs())
+    assert sketch is not None
+    assert not sketch.is_complete
+    assert usual is not None
+    assert usual.is_complete
+
+
+def test_one_that_is_over_is_over_whatever_else_it_says() -> None:
+    for changes in ({}, {"metadata__annotations": {"a": "b"}}, {"spec__active": False}):
+        over = _look(_runs(status__conditions=[RESERVED, ADMITTED, _said("Finished", "True")], **changes))
+        assert over is not None
+        assert (over.stage, over.is_complete) == (Stage.OVER, True)
+    leaving = _look(
+        _workload(
+            status__conditions=[_said("Finished", "True")],
+            metadata__deletionTimestamp="2026-01-02T03:04:06Z",
+        )
+    )
+    assert leaving is not None
+    assert not leaving.is_complete
 
 
 def _with(pod: Json) -> Json:
@@ -124,7 +232,8 @@ def test_counts_names_of_pod_sets_and_priority_make_a_difference(changes: Json) 
         {"status__requeueState": {"count": 1}},
         {"status__admissionChecks": [{"name": "c", "state": "Retry"}]},
         {"status__reclaimablePods": [{"name": "main", "count": 1}]},
-        {"status__conditions": [{"type": "Finished", "status": "True", "reason": "Succeeded"}]},
+        {"status__conditions": [{"type": "Finished", "status": "False", "reason": "Never"}]},
+        {"status__conditions": [{"type": "WaitingForReplacementPods", "status": "True", "reason": "Yes"}]},
         {"status__conditions": [{"type": "Evicted", "status": "True", "reason": "Preempted"}]},
         {"status__conditions": [{"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}]},
         {"status__conditions": [{"type": "QuotaReserved", "status": "False", "reason": "OnHold"}]},

@@ -10,7 +10,7 @@ import msgspec
 from fairway.api.client import Item
 from fairway.control import compile as compiler
 from fairway.control.adapters import Json
-from fairway.control.admission.sketch import Sketch, glimpse, waiting
+from fairway.control.admission.sketch import Sketch, Stage, glimpse, sketched
 from fairway.control.agenda import Agenda
 from fairway.control.conditions import find_condition, is_true
 from fairway.control.configuration import Configuration
@@ -32,7 +32,7 @@ from fairway.core.admit.lines import QueueMissing
 from fairway.core.admit.readiness import Check
 from fairway.core.admit.state import AdmitState
 from fairway.core.admit.usage import in_units
-from fairway.core.model import Queue, Shape, TenantQueue, Time, Workload
+from fairway.core.model import Queue, Shape, StopPolicy, TenantQueue, Time, Workload
 from fairway.core.shapes import Shapes
 
 _OVER = ("Suspended", "Misconfigured", "AdmissionGated", "PendingEvaluation", "Deactivated")
@@ -58,6 +58,7 @@ class Observer:
         """Who waits and was never told why, by queue and shape."""
         self._alike: dict[bytes, tuple[Shape, str | None]] = {}
         """Shapes of work by what was written: most work is like other work, and is compiled once."""
+        self._keeps_finished = config.retention("after_finished") is None
         self._stranded: dict[str, None] = {}
         self._ranges: dict[str, dict[str, Json]] = {}
         for resource, handle in (
@@ -137,9 +138,12 @@ class Observer:
             self.state.put_cohort(compiler.cohort(after.json()), self._now())
         self._readiness_changed(inactive)
 
-    def _on_queue(self, key: str, _before: Item | None, after: Item | None) -> None:
-        name, inactive = key[1:], set(self.state.inactive)
+    def _on_queue(self, key: str, before: Item | None, after: Item | None) -> None:
+        name = key[1:]
         self.queues_touched[name] = None
+        if _same_spec(before, after):
+            return
+        inactive = set(self.state.inactive)
         if after is None:
             self.state.terminating.discard(name)
             self.state.remove_queue(name, self._now())
@@ -156,8 +160,10 @@ class Observer:
         self._look_at(name)
         self._readiness_changed(inactive)
 
-    def _on_tenant(self, key: str, _before: Item | None, after: Item | None) -> None:
+    def _on_tenant(self, key: str, before: Item | None, after: Item | None) -> None:
         self.tenants_touched[key] = None
+        if _same_spec(before, after):
+            return
         if after is None:
             left = [workload.key for workload in self.state.lines.members(key)]
             self.state.remove_tenant(key)
@@ -222,21 +228,43 @@ class Observer:
             self.state.remove(key, self._now())
             self._ready(key, True)
             return
-        self.looks.add(key, urgent=self._workloads.read(after, glimpse).is_live)
-        self.enter(key)
+        sketch = self._sketch(key, after)
+        if self.enter(key, sketch) or sketch is None or not self._is_quiet(key, sketch):
+            self.looks.add(key, urgent=self._workloads.read(after, glimpse).is_live)
         self._touch(key)
 
     def _found(self, key: str, item: Item) -> bool:
         """At a start: whether one of many that only wait, and are like others, is in line now."""
         sketch = self._sketch(key, item)
-        known = self._alike.get(sketch.likeness) if sketch is not None else None
+        known = self._alike.get(sketch.likeness) if sketch is not None and sketch.stage is Stage.WAITS else None
         if sketch is None or known is None:
             return False
         workload = sketch.workload(key, *known)
-        self.looks.add(key)
+        if not self._is_quiet(key, sketch):
+            self.looks.add(key)
         self._wait(workload, untold=not sketch.is_told(_OVER))
         self.queues_touched[workload.queue] = self.tenants_touched[workload.tenant_queue] = None
         return True
+
+    def _is_quiet(self, key: str, sketch: Sketch) -> bool:
+        """Whether the rules of a Workload's life have nothing to say about one in a usual state: whoever changes that looks at it."""
+        if not sketch.is_complete:
+            return False
+        if sketch.stage is Stage.OVER:
+            return self._keeps_finished
+        tenant = self.state.lines.tenants.get(sketch.tenant)
+        queue = self.state.queues.get(tenant.queue) if tenant is not None else None
+        held = self.state.ledger.by_key.get(key)
+        return (
+            tenant is not None
+            and queue is not None
+            and (held is None or held.queue == queue.name)
+            and tenant.stop is StopPolicy.NONE
+            and queue.stop is StopPolicy.NONE
+            and not queue.checks
+            and self.state.is_active(queue.name)
+            and queue.name not in self.state.terminating
+        )
 
     def _touch(self, key: str) -> None:
         """Whatever counts this workload has to count again."""
@@ -246,21 +274,38 @@ class Observer:
             self.queues_touched[reserved.queue if reserved is not None else workload.queue] = None
             self.tenants_touched[workload.tenant_queue] = None
 
-    def enter(self, key: str) -> None:
+    def enter(self, key: str, sketch: Sketch | None = None) -> bool:
+        """Take in what a workload says now. Says whether its whole object had to be read for that."""
         item = self._workloads.item(key)
         if item is None:
-            return
+            return False
         self._stranded.pop(key, None)
-        sketch = self._sketch(key, item)
+        sketch = sketch or self._sketch(key, item)
+        if sketch is not None and sketch.stage is Stage.OVER:
+            self._over(key)
+            return False
         known = self._alike.get(sketch.likeness) if sketch is not None else None
         if sketch is not None and known is not None:
-            self._ready(key, True)
-            self._wait(sketch.workload(key, *known), untold=not sketch.is_told(_OVER))
-            return
+            self._take_in(sketch, sketch.workload(key, *known))
+            return False
+        self._read_whole(key, sketch)
+        return True
+
+    def _take_in(self, sketch: Sketch, workload: Workload) -> None:
+        if workload.reservation is not None:
+            self._reserve(workload, sketch.is_ready)
+        else:
+            self._ready(workload.key, True)
+            self._wait(workload, untold=not sketch.is_told(_OVER))
+
+    def _over(self, key: str) -> None:
+        self.state.remove(key, self._now())
+        self._ready(key, True)
+
+    def _read_whole(self, key: str, sketch: Sketch | None) -> None:
         obj = self._workloads.view(key) or {}
         if is_true(obj, "Finished"):
-            self.state.remove(key, self._now())
-            self._ready(key, True)
+            self._over(key)
             return
         workload = self._compile(obj)
         if workload is None:
@@ -268,7 +313,7 @@ class Observer:
         if sketch is not None:
             self._remember(sketch.likeness, workload)
         if workload.reservation is not None and is_true(obj, "QuotaReserved"):
-            self._reserve(workload, obj)
+            self._reserve(workload, is_true(obj, "PodsReady"))
             return
         workload.reservation = None
         self._ready(key, True)
@@ -285,7 +330,7 @@ class Observer:
     def _sketch(self, key: str, item: Item) -> Sketch | None:
         """Where nothing but the workload itself has a say."""
         usual = not self.state.settings.variants and not self._ranges.get(key.partition("/")[0])
-        return waiting(self._workloads.read(item, glimpse)) if usual else None
+        return sketched(self._workloads.read(item, glimpse)) if usual else None
 
     def submit(self, workload: Workload) -> None:
         old = self.state.lines.waiting.get(workload.key)
@@ -302,7 +347,7 @@ class Observer:
                 self._stranded[workload.key] = None
             self.looks.add(workload.key)
 
-    def _reserve(self, workload: Workload, obj: Json) -> None:
+    def _reserve(self, workload: Workload, pods_ready: bool) -> None:
         old = self.state.ledger.by_key.get(workload.key)
         assert workload.reservation is not None
         if old is None or old.reservation != workload.reservation or not _same(old, workload):
@@ -313,7 +358,7 @@ class Observer:
             # Pods that ended gave quota back, or an eviction did not come about: others may go on.
             self.state.changed((workload.reservation.queue,))
         waits = self.state.settings.block_admission and workload.reservation.admitted and not workload.evicted
-        self._ready(workload.key, not waits or is_true(obj, "PodsReady"))
+        self._ready(workload.key, not waits or pods_ready)
 
     def _ready(self, key: str, ready: bool) -> None:
         """Where admission waits for pods, the last one that becomes ready lets others go on."""
@@ -352,6 +397,14 @@ class Observer:
                 del self._alike[next(iter(self._alike))]
             traits = workload.traits
             self._alike[alike] = (workload.shape, traits.misconfigured if traits is not None else None)
+
+
+def _same_spec(before: Item | None, after: Item | None) -> bool:
+    """Whether an object only tells something else of itself, as queues do all the time. To be deleted counts as another spec."""
+    if before is None or after is None:
+        return False
+    old, new = before.meta, after.meta
+    return old.uid == new.uid and old.generation == new.generation > 0
 
 
 def is_untold(obj: Json) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import dataclass, field
 
 from fairway.api.client import Resource
 from fairway.api.errors import ApiError
@@ -15,13 +15,53 @@ from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror
 from fairway.control.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES
 from fairway.control.times import render_time
+from fairway.core.admit.ledger import Ledger
 from fairway.core.admit.usage import Units, in_units
-from fairway.core.model import Amounts, Queue, StopPolicy, TenantQueue, Time, split_cell
+from fairway.core.model import Amounts, Queue, Reservation, StopPolicy, TenantQueue, Time, split_cell
 from fairway.core.quantity import NANO, render
 from fairway.core.quota.node import Node
 from fairway.core.quota.share import dominant_share
 
 _CYCLE = ("CohortCycle", "Can't admit new workloads: the cohort is its own ancestor.")
+
+
+@dataclass(slots=True)
+class _Held:
+    """How much workloads hold together."""
+
+    reserving: int = 0
+    admitted: int = 0
+    reservation: Amounts = field(default_factory=dict)
+    usage: Amounts = field(default_factory=dict)
+
+    def add(self, held: Reservation) -> None:
+        self.reserving += 1
+        _add(self.reservation, held.usage)
+        if held.admitted:
+            self.admitted += 1
+            _add(self.usage, held.usage)
+
+
+class _Books:
+    """Who holds what in queues: each is gone through once, however many tenants it has."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._queues: dict[str, tuple[_Held, dict[str, _Held]]] = {}
+
+    def of(self, queue: str, tenant: str | None = None) -> _Held:
+        known = self._queues.get(queue)
+        if known is None:
+            known = self._queues[queue] = self._read(queue)
+        return known[0] if tenant is None else known[1].get(tenant) or _Held()
+
+    def _read(self, queue: str) -> tuple[_Held, dict[str, _Held]]:
+        total, tenants = _Held(), dict[str, _Held]()
+        for workload in self._ledger.of_queue(queue).values():
+            if workload.reservation is not None:
+                total.add(workload.reservation)
+                tenants.setdefault(workload.tenant_queue, _Held()).add(workload.reservation)
+        return total, tenants
 
 
 class QueueStatus:
@@ -43,22 +83,23 @@ class QueueStatus:
         queues, seen.queues_touched = list(seen.queues_touched), {}
         tenants, seen.tenants_touched = list(seen.tenants_touched), {}
         cohorts, seen.cohorts_touched = dict(seen.cohorts_touched), {}
-        waiting = Counter(workload.tenant_queue for workload in state.lines.waiting.values()) if tenants else Counter()
+        leads_to = {known.queue: None for key in tenants if (known := state.lines.tenants.get(key)) is not None}
+        waiting, books = state.lines.by_tenant(leads_to), _Books(state.ledger)
         found: list[Write] = []
         for name in queues:
-            found += self._queue(name, now)
+            found += self._queue(name, books.of(name), now)
             node = state.tree.queues.get(name)
             if node is not None and state.settings.fair_sharing and not state.tree.is_cyclic(name):
                 cohorts.update(dict.fromkeys(above.name for above in node.path()))
         for key in tenants:
-            found += self._tenant(key, waiting[key], now)
+            found += self._tenant(key, waiting[key], books, now)
         for name in cohorts:
             found += self._cohort(name, now)
         return found
 
     # --- cluster queues ---------------------------------------------------------------------------------------------
 
-    def _queue(self, name: str, now: Time) -> list[Write]:
+    def _queue(self, name: str, held: _Held, now: Time) -> list[Write]:
         obj, queue = self._queues.get(f"/{name}"), self._state.queues.get(name)
         if obj is None or queue is None:
             return []
@@ -71,14 +112,12 @@ class QueueStatus:
         )
         value = "True" if state.is_active(name) else "False"
         set_condition(changed, "Active", value, reason, message, render_time(now), _generation(obj))
-        held = state.ledger.usage_of(name)
-        used = state.ledger.usage_of(name, admitted_only=True)
         status |= {
-            "flavorsReservation": usage.queue_usage(queue, held),
-            "flavorsUsage": usage.queue_usage(queue, used),
+            "flavorsReservation": usage.queue_usage(queue, held.reservation),
+            "flavorsUsage": usage.queue_usage(queue, held.usage),
             "pendingWorkloads": len(line) if line is not None else 0,
-            "reservingWorkloads": state.ledger.count_of(name),
-            "admittedWorkloads": state.ledger.count_of(name, admitted_only=True),
+            "reservingWorkloads": held.reserving,
+            "admittedWorkloads": held.admitted,
         }
         if state.settings.fair_sharing:
             status["fairSharing"] = {"weightedShare": dominant_share(state.tree.queues[name]).rounded}
@@ -86,7 +125,7 @@ class QueueStatus:
 
     # --- local queues -----------------------------------------------------------------------------------------------
 
-    def _tenant(self, key: str, pending: int, now: Time) -> list[Write]:
+    def _tenant(self, key: str, pending: int, books: _Books, now: Time) -> list[Write]:
         obj, tenant = self._tenants.get(key), self._state.lines.tenants.get(key)
         if obj is None or tenant is None:
             return []
@@ -95,22 +134,19 @@ class QueueStatus:
         queue = self._state.queues.get(tenant.queue)
         value, reason, message = self._tenant_active(tenant, queue)
         set_condition(changed, "Active", value, reason, message, render_time(now), _generation(obj))
-        held = [w for w in self._state.ledger.of_queue(tenant.queue).values() if w.tenant_queue == key]
-        admitted = [w for w in held if w.reservation is not None and w.reservation.admitted]
+        held = books.of(tenant.queue, key)
         status |= {
             "pendingWorkloads": pending,
-            "reservingWorkloads": len(held),
-            "admittedWorkloads": len(admitted),
+            "reservingWorkloads": held.reserving,
+            "admittedWorkloads": held.admitted,
         }
         if queue is None:
             status.pop("flavorsReservation", None)
             status.pop("flavorsUsage", None)
         else:
-            ledger = self._state.ledger
-            status["flavorsReservation"] = usage.tenant_usage(queue, ledger.usage_of(queue.name, tenant=key))
-            used = ledger.usage_of(queue.name, admitted_only=True, tenant=key)
-            status["flavorsUsage"] = usage.tenant_usage(queue, used)
-            self._past_usage(key, status, used, now)
+            status["flavorsReservation"] = usage.tenant_usage(queue, held.reservation)
+            status["flavorsUsage"] = usage.tenant_usage(queue, held.usage)
+            self._past_usage(key, status, held.usage, now)
         return self._write(LOCAL_QUEUES, obj, changed, self._observer.tenants_touched, key)
 
     def _tenant_active(self, tenant: TenantQueue, queue: Queue | None) -> tuple[str, str, str]:
@@ -156,6 +192,11 @@ class QueueStatus:
                 touched[name] = None
 
         return [Write("updateStatus", resource, changed, failed=failed)]
+
+
+def _add(total: Amounts, more: Amounts) -> None:
+    for at, amount in more.items():
+        total[at] = total.get(at, 0) + amount
 
 
 def _share(node: Node) -> int:

@@ -48,6 +48,8 @@ from fairway.runtime.ids import Ids
 
 log = logging.getLogger("fairway.control")
 COMPONENT = "kueue-workload-controller"
+_STATUS_RESTS = 9
+"""Between two rounds of queue statuses, so many times what the last took: a thousand queues take no more than their share from the work."""
 _LOOKS_MAX = 2000
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
@@ -91,7 +93,7 @@ class Queueing:
         self.recorder = Recorder(client, clock)
         self.observer = Observer(self.config, self.mirror, self.now)
         self.jobs = Jobs(self.config, enabled, self.mirror, self._look_again)
-        self._life = Lifecycle(self.config, _World(self.observer, self.jobs))
+        self.life = Lifecycle(self.config, _World(self.observer, self.jobs))
         self._telling = Telling(self.config, self.observer, self.mirror[WORKLOADS])
         self.decider = Decider(self.config, self.observer, self.mirror)
         self._status = QueueStatus(self.config, self.observer, self.mirror)
@@ -102,7 +104,7 @@ class Queueing:
         decay = self.observer.state.settings.usage_decay
         self._sampling = max(decay.sampling, SECOND) if decay is not None else None
         self._sample_at: Time = 0
-        self._status_at = self._decided_at = float("-inf")
+        self._status_from = self._decided_at = float("-inf")
         self._told_at = clock.monotonic
         self._wake = asyncio.Event()
         self.idle = asyncio.Event()
@@ -162,7 +164,7 @@ class Queueing:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set() and not self._telling.busy:
+                elif not self._wake.is_set() and not self._telling.busy and not self._status.due:
                     self.idle.set()
             except ApiError as error:
                 log.warning("queueing: %s; trying again", error.message)
@@ -182,9 +184,8 @@ class Queueing:
         if self.decider.busy:
             await self._decide(now)
         busy = self.jobs.busy or bool(self.observer.looks) or self.decider.busy
-        if self._status.due and (not busy or self._status_rested()):
-            self._status_at = self._clock.monotonic
-            await self._apply(self._status.writes(now))
+        if self._status.due and self._status_rested():
+            await self._tell_statuses(now)
         if not busy and self._telling.busy and self._telling_in() <= 0:
             self._told_at = self._clock.monotonic
             await self._apply(self._telling.writes(now))
@@ -205,8 +206,14 @@ class Queueing:
             if self.applier.trouble is not None:
                 raise self.applier.trouble
 
+    async def _tell_statuses(self, now: Time) -> None:
+        began = self._clock.monotonic
+        await self._apply(self._status.writes(now))
+        ended = self._clock.monotonic
+        self._status_from = max(began + self._pace.status_seconds, ended + _STATUS_RESTS * (ended - began))
+
     def _status_rested(self) -> bool:
-        return self._clock.monotonic - self._status_at >= self._pace.status_seconds
+        return self._clock.monotonic >= self._status_from
 
     def _telling_in(self) -> float:
         """Seconds until those who wait may be told why."""
@@ -220,7 +227,7 @@ class Queueing:
         if self._sampling is not None:
             naps.append(max(0.0, (self._sample_at - self.now()) / SECOND) + 0.001)
         if self._status.due:
-            naps.append(self._pace.status_seconds)
+            naps.append(max(0.0, self._status_from - self._clock.monotonic) + 0.001)
         if self._telling.busy:
             naps.append(max(0.0, self._telling_in()) + 0.001)
         return min(naps)
@@ -257,7 +264,7 @@ class Queueing:
             if obj is None:
                 continue
             try:
-                verdict = self._life.look(obj, now)
+                verdict = self.life.look(obj, now)
             except Exception:  # one workload that nobody understands must not hold up all others
                 log.exception("queueing: workload %s cannot be looked at; it stays as it is", key)
                 continue

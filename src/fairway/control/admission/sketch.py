@@ -1,21 +1,41 @@
-"""A quick look at a workload that only waits: what its place in line depends on, read without the rest.
+"""A quick look at a workload in one of its usual states: it waits, it runs, it is over. What its place depends on is read without the rest.
 
-A queue may hold a hundred thousand of them, and all are read at a start. Most are new, or were told once why they wait, and are made like
-others; for anything beyond that `waiting` says nothing, and the whole object has to be read.
+A queue may hold a hundred thousand that wait, and all are read at a start; and each that is admitted and ends is read each time. Most are
+made like others, and nobody has said anything about them but what queueing says of all; for anything beyond that `sketched` says nothing, and the
+whole object has to be read.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import lru_cache
 
 import msgspec
 
+from fairway.control import compile as compiler
 from fairway.control.times import parse_time
-from fairway.core.model import Shape, Traits, Workload
+from fairway.core.model import Reservation, Shape, Traits, Workload
 
 _NOTHING = msgspec.Raw(b"")
-_USUAL = ("QuotaReserved", "Admitted", "PodsReady")
-"""Conditions that say no more than that it waits, where they are false."""
+_WAITS = {"QuotaReserved": ("False",), "Admitted": ("False",), "PodsReady": ("False",)}
+"""Conditions that say no more than that it waits, by what they may say."""
+_RUNS = {
+    "QuotaReserved": ("True",),
+    "Admitted": ("True",),
+    "PodsReady": ("True", "False"),
+    "Evicted": ("False",),
+    "Preempted": ("False",),
+    "Requeued": ("True",),
+}
+"""Conditions that say no more than that it holds quota and may run."""
+_ADMITTED = ("Admitted", "The workload is admitted")
+_DELAYED = b"delayedTopologyRequest"
+
+
+class Stage(Enum):
+    WAITS = 1
+    RUNS = 2
+    OVER = 3
 
 
 class Owner(msgspec.Struct, rename="camel", gc=False):
@@ -71,12 +91,16 @@ class _Spec(msgspec.Struct, rename="camel", gc=False):
     active: bool = True
     pod_sets: list[_PodSet] = []
     preemption_gates: msgspec.Raw = _NOTHING
+    maximum_execution_time_seconds: int | None = None
 
 
-class Condition(msgspec.Struct, gc=False):
+class Condition(msgspec.Struct, rename="camel", gc=False):
     type: str = ""
     status: str = ""
     reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+    last_transition_time: str | None = None
 
 
 class _Status(msgspec.Struct, rename="camel", gc=False):
@@ -125,40 +149,92 @@ def glimpse(value: bytes) -> Glimpse:
 
 
 class Sketch:
-    """One that waits, and nothing more."""
+    """One in a usual state, and nothing more."""
 
-    __slots__ = ("_obj", "likeness")
+    __slots__ = ("_obj", "likeness", "stage")
 
-    def __init__(self, obj: Glimpse) -> None:
+    def __init__(self, obj: Glimpse, stage: Stage) -> None:
         self._obj = obj
-        self.likeness: bytes = _encode((obj.spec.priority, obj.spec.pod_sets))
+        self.stage = stage
+        self.likeness: bytes = _encode((obj.spec.priority, obj.spec.pod_sets)) if stage is not Stage.OVER else b""
         """Equal for those whose shape is."""
 
     def is_told(self, over: tuple[str, ...]) -> bool:
         """Whether it says why it waits, by a reason that is not over."""
-        for each in self._obj.status.conditions:  # noqa: SIM110 (a generator here costs three times as much)
-            if each.type == "QuotaReserved" and each.reason not in over:
-                return True
-        return False
+        said = self._said("QuotaReserved")
+        return said is not None and said.reason not in over
+
+    @property
+    def is_ready(self) -> bool:
+        said = self._said("PodsReady")
+        return said is not None and said.status == "True"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what it says of itself is what the rules of its life would say, as long as its queues go on as they do."""
+        meta = self._obj.metadata
+        if meta.deletion_timestamp is not None:
+            return False
+        if self.stage is not Stage.RUNS:
+            return True
+        said, ready = self._said("Admitted"), self._said("PodsReady")
+        return (
+            (ready is None or ready.status == "True")  # else it is waited for, and not for ever
+            and said is not None
+            and (said.reason, said.message) == _ADMITTED
+            and said.observed_generation == meta.generation
+            and self._obj.spec.maximum_execution_time_seconds is None
+            and _DELAYED not in bytes(self._obj.status.admission)
+        )
+
+    @property
+    def tenant(self) -> str:
+        return _tenant(self._obj.metadata.namespace, self._obj.spec.queue_name)
 
     def workload(self, key: str, shape: Shape, misconfigured: str | None) -> Workload:
         meta = self._obj.metadata
         created = parse_time(meta.creation_timestamp)
+        reserved = self._reservation() if self.stage is Stage.RUNS else None
         return Workload(
             key=key,
             uid=meta.uid,
-            tenant_queue=_tenant(meta.namespace, self._obj.spec.queue_name),
-            queue="",
+            tenant_queue=self.tenant,
+            queue=reserved.queue if reserved is not None else "",
             shape=shape,
             created=created,
             queued=created,
+            reservation=reserved,
             traits=_traits(misconfigured, meta.generation),
         )
+
+    def _reservation(self) -> Reservation:
+        counts = tuple((each.name, each.count) for each in self._obj.spec.pod_sets)
+        alike = _reservation(bytes(self._obj.status.admission), counts)
+        said = self._said("QuotaReserved")
+        assert said is not None
+        since = parse_time(said.last_transition_time)
+        return Reservation(alike.queue, alike.pod_sets, alike.usage, alike.cells, since, admitted=True)
+
+    def _said(self, kind: str) -> Condition | None:
+        for each in self._obj.status.conditions:  # a generator here costs three times as much
+            if each.type == kind:
+                return each
+        return None
 
 
 @lru_cache(maxsize=1024)  # one text for all that wait there
 def _tenant(namespace: str, name: str) -> str:
     return f"{namespace}/{name}"
+
+
+@lru_cache(maxsize=4096)  # one for all that are alike
+def _reservation(admission: bytes, counts: tuple[tuple[str, int], ...]) -> Reservation:
+    pod_sets = [{"name": name, "count": count} for name, count in counts]
+    reserved = compiler.reservation(
+        {"spec": {"podSets": pod_sets}, "status": {"admission": msgspec.json.decode(admission)}}
+    )
+    assert reserved is not None
+    return reserved
 
 
 @lru_cache(maxsize=256)  # one for all that are alike
@@ -167,12 +243,14 @@ def _traits(misconfigured: str | None, generation: int) -> Traits | None:
     return None if traits == Traits() else traits
 
 
-def waiting(obj: Glimpse) -> Sketch | None:
+def sketched(obj: Glimpse) -> Sketch | None:
     """Nothing unless it is certain that no rule but the usual ones applies."""
     meta, spec, status = obj.metadata, obj.spec, obj.status
+    said = {each.type: each for each in status.conditions}
+    if "Finished" in said:
+        return Sketch(obj, Stage.OVER) if said["Finished"].status == "True" else None
     if (
-        status.admission is not _NOTHING
-        or meta.annotations is not _NOTHING
+        meta.annotations is not _NOTHING
         or spec.preemption_gates is not _NOTHING
         or status.requeue_state is not _NOTHING
         or status.admission_checks is not _NOTHING
@@ -181,7 +259,10 @@ def waiting(obj: Glimpse) -> Sketch | None:
         or not spec.active
     ):
         return None
-    for condition in status.conditions:
-        if condition.type not in _USUAL or condition.status != "False" or condition.reason == "OnHold":
-            return None
-    return Sketch(obj)
+    runs = status.admission is not _NOTHING
+    usual = _RUNS if runs else _WAITS
+    if any(each.status not in usual.get(each.type, ()) or each.reason == "OnHold" for each in said.values()):
+        return None
+    if runs and not ("QuotaReserved" in said and "Admitted" in said):
+        return None
+    return Sketch(obj, Stage.RUNS if runs else Stage.WAITS)

@@ -1,10 +1,16 @@
-"""Binds waiting pods to nodes that have room, and tells those that fit nowhere why."""
+"""Binds waiting pods to nodes that have room, and tells those that fit nowhere why.
+
+A pod that comes while nobody waits and for which there is room is on its node from the start, as an admission hook of the space sees to: most
+pods are like that, and a binding of its own would cost each a write, a commit and a round of news. Its room is promised until the watch tells
+of the pod; what was refused after all gives it back after a while.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -12,12 +18,16 @@ import msgspec
 from fairway.api.client import Client, Deletion, Item, Resource
 from fairway.api.errors import ApiError
 from fairway.api.reflector import Reflector
+from fairway.api.request import Admission
+from fairway.api.subresources import scheduled
 from fairway.api.worker import Worker
 from fairway.control import conditions
 from fairway.control.events import Recorder
 from fairway.control.pods.containers import stamp
 from fairway.control.pods.requests import pod_requests
-from fairway.control.pods.room import Bind, Room, Unfit, node_of
+from fairway.control.pods.room import Bind, Room, Unfit, Wish, node_of, wish_of
+from fairway.kinds.k8s.core.pod import Pod, PodSpec
+from fairway.kinds.types import encode, format_time, to_json
 from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.control")
@@ -25,8 +35,10 @@ PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes", namespaced=False)
 SCHEDULER = "default-scheduler"
 STRANDED_SECONDS = 40.0
+PROMISED_SECONDS = 60.0
 STRANDED = "PodGC: node no longer exists"
 _TERMINAL = ("Succeeded", "Failed")
+_WISHES_MAX = 1024
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -79,6 +91,10 @@ class Binder:
         self._sleep = sleep
         self._lost = asyncio.Event()
         """There may be pods on nodes that are not there."""
+        self._promised: dict[str, float] = {}
+        """Pods that were given a node as they were created and have not been seen since, by when that was."""
+        self._wishes: dict[bytes, Wish] = {}
+        self._begun = False
 
     def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -89,6 +105,7 @@ class Binder:
         await self._nodes.synced.wait()
         await self._pods.synced.wait()
         self._worker.start()
+        self._begun = True
 
     async def _free_the_stranded(self) -> None:
         """Pods on a node that is no more run nowhere: after a while they are failed and removed, so that others take their place."""
@@ -119,6 +136,7 @@ class Binder:
                 self._lost.set()
 
     async def stop(self) -> None:
+        self._begun = False
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -138,6 +156,8 @@ class Binder:
     def on_pod(self, item: Item) -> None:
         pod = _look(item.value)
         uid = pod.metadata.uid
+        if self._promised.pop(uid, None) is not None:
+            self._tell_bound(uid, pod.metadata.namespace, pod.metadata.name, pod.spec.node_name)
         if pod.status.phase in _TERMINAL:
             self._drop(uid)
         elif pod.spec.node_name:
@@ -158,9 +178,51 @@ class Binder:
 
     def _drop(self, uid: str) -> None:
         self._names.pop(uid, None)
+        self._promised.pop(uid, None)
         self._room.forget(uid)
         self._room.release(uid)
         self._worker.wake()
+
+    # --- at creation --------------------------------------------------------------------------------------------------
+
+    def place(self, admission: Admission) -> None:
+        """The hook."""
+        pod = admission.new
+        if admission.operation != "CREATE" or not isinstance(pod, Pod) or admission.options.dry_run or not self._begun:
+            return
+        spec = pod.spec
+        if spec.node_name or spec.scheduling_gates or spec.scheduler_name != SCHEDULER:
+            return
+        uid = str(pod.metadata.uid)
+        node = self._room.place(uid, self._wish(spec))
+        if node is None:
+            return
+        spec.node_name = node
+        scheduled(pod, format_time(datetime.fromtimestamp(int(self._clock.now), UTC)))
+        if not self._promised:
+            asyncio.get_running_loop().call_later(PROMISED_SECONDS, self._take_back)
+        self._promised[uid] = self._clock.monotonic
+
+    def _wish(self, spec: PodSpec) -> Wish:
+        asked = [[one.resources or None, one.restart_policy or None] for one in (spec.init_containers or ())]
+        asked += [[one.resources or None] for one in spec.containers]
+        where = [spec.node_selector or None, spec.affinity or None, spec.tolerations or None]
+        key = encode([asked, where, spec.resources or None, spec.overhead or None])
+        found = self._wishes.get(key)
+        if found is None:
+            if len(self._wishes) >= _WISHES_MAX:
+                self._wishes.clear()
+            found = self._wishes[key] = wish_of(to_json(spec))[0]
+        return found
+
+    def _take_back(self) -> None:
+        """Promises to pods that never came: what was refused after the hook had seen it."""
+        until = self._clock.monotonic - PROMISED_SECONDS
+        for uid, at in list(self._promised.items()):
+            if at <= until:
+                self._drop(uid)
+        if self._promised and self._begun:
+            asyncio.get_running_loop().call_later(PROMISED_SECONDS, self._take_back)
 
     # --- apply --------------------------------------------------------------------------------------------------------
 
@@ -187,8 +249,11 @@ class Binder:
             if error.code not in (404, 409):
                 log.warning("binding pod %s/%s: %s", namespace, name, error.message)
             return
-        about = self._about(decision.uid, namespace, name)
-        message = f"Successfully assigned {namespace}/{name} to {decision.node}"
+        self._tell_bound(decision.uid, namespace, name, decision.node)
+
+    def _tell_bound(self, uid: str, namespace: str, name: str, node: str) -> None:
+        about = {"apiVersion": "v1", "kind": "Pod", "metadata": {"uid": uid, "namespace": namespace, "name": name}}
+        message = f"Successfully assigned {namespace}/{name} to {node}"
         self._recorder.note(about, "Normal", "Scheduled", message, SCHEDULER)
 
     def _again(self, uid: str, key: tuple[str, str]) -> None:
@@ -212,9 +277,6 @@ class Binder:
                     self._room.untold(decision.uid)
                 return
         self._recorder.note(pod, "Warning", "FailedScheduling", decision.message, SCHEDULER)
-
-    def _about(self, uid: str, namespace: str, name: str) -> dict[str, Any]:
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"uid": uid, "namespace": namespace, "name": name}}
 
 
 class _Pods:

@@ -144,6 +144,13 @@ class Room:
     def waits(self, uid: str) -> bool:
         return uid in self._waiting
 
+    def place(self, uid: str, wish: Wish) -> str | None:
+        """A node for a pod that comes now, which it then holds room on. None where it has to wait, or others do already."""
+        node = self._choose(wish) if not self._waiting else None
+        if node is not None:
+            self.hold(uid, node, wish.requests)
+        return node
+
     def untold(self, uid: str) -> None:
         """What the pod was told did not reach it."""
         key = self._waiting.get(uid)

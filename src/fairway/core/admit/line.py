@@ -6,6 +6,7 @@ their workloads. Work that was refused is parked; whatever may have changed the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import Enum
 from heapq import heappop, heappush
@@ -217,6 +218,14 @@ class Line:
         lanes = [lane for lane in (*self._active.values(), *self._parked.values()) if lane.tenant == tenant]
         others = [w for w in (*self.held.values(), *self.in_flight.values()) if w.tenant_queue == tenant]
         return [workload for lane in lanes for workload in lane] + others
+
+    def by_tenant(self) -> Counter[str]:
+        """How many of each tenant wait here."""
+        counts = Counter(w.tenant_queue for w in (*self.held.values(), *self.in_flight.values()))
+        for lanes in (self._active, self._parked):
+            for lane in lanes.values():
+                counts[lane.tenant] += len(lane)
+        return counts
 
     def active(self) -> Iterator[Workload]:
         for lane in self._active.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from fairway.core.admit.line import Line, Requeue, TenantRank
@@ -180,6 +181,15 @@ class Lines:
     def members(self, tenant: str) -> list[Workload]:
         known = self.tenants.get(tenant)
         return self._of_tenant(tenant, known.queue if known is not None else None)
+
+    def by_tenant(self, queues: Iterable[str]) -> Counter[str]:
+        """How many of each tenant wait for these queues, or for one that is not there."""
+        counts = Counter(w.tenant_queue for w in self._stranded.values())
+        for name in queues:
+            line = self.by_queue.get(name)
+            if line is not None:
+                counts.update(line.by_tenant())
+        return counts
 
     def _of_tenant(self, tenant: str, queue: str | None) -> list[Workload]:
         """What a tenant has waiting: in its queue's line, or stranded because that queue is not there."""

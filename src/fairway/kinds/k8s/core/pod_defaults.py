@@ -81,10 +81,10 @@ def default_pod_template(new: PodTemplate, _old: PodTemplate | None) -> None:
 
 
 def prepare_pod(new: Pod, old: Pod | None) -> None:
-    """A new pod starts out Pending, whatever status its writer sent along."""
+    """A new pod starts out Pending. (A status that its writer sent along is gone by now; one that says it is scheduled is the API's own.)"""
     if old is not None:
         return
-    new.status = PodStatus(phase="Pending", qos_class=qos_class(new.spec))
+    new.status = PodStatus(phase="Pending", qos_class=qos_class(new.spec), conditions=new.status.conditions)
     if items(new.spec.scheduling_gates):
         new.status.conditions = [
             PodCondition(

@@ -1,0 +1,23 @@
+"""Where an engine keeps what. Each folder holds one kind of thing, under the ids of runs.
+
+FOLDER/  runs/ID        the record: what to run, who runs it, how it ended (fairway.engines.record)
+         stops/ID       a wish to end it
+         logs/ID        output
+         logs.older/ID  the output before that
+         work/ID/       where it runs, unless it says otherwise
+
+A run is there as long as its record is: it is made first and goes first, and what is there without one is cleared away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+RUNS, STOPS, LOGS, OLDER_LOGS, WORK = "runs", "stops", "logs", "logs.older", "work"
+
+
+def make(root: str) -> None:
+    for name in (RUNS, STOPS, LOGS, OLDER_LOGS, WORK):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(f"{root}/{name}", 0o700)
