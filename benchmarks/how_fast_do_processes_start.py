@@ -20,7 +20,7 @@ from fairway.engines import places
 from fairway.engines.engine import RunSpec, RunState
 from fairway.engines.machine import descendants
 from fairway.engines.process import ProcessEngine
-from fairway.engines.record import begin
+from fairway.engines.runs import Runs
 
 IN_FLIGHT = 32
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -32,7 +32,9 @@ import gc, os, sys
 sys.path.insert(0, sys.argv[1])
 from fairway.engines import shim
 gc.freeze(); gc.disable()
-folder, count, in_flight = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+folder, in_flight = sys.argv[2], int(sys.argv[3])
+orders = open(folder + "/orders").read().splitlines()
+count = len(orders)
 done, is_done = os.pipe()
 pipes = {}
 for number in range(min(count, in_flight)):
@@ -44,14 +46,14 @@ for number in range(min(count, in_flight)):
             os.close(other)
         os._exit(shim.serve(reader, folder, is_done))
     os.close(reader)
-    os.write(pipe, str(number).encode())
+    os.write(pipe, orders[number].encode())
     pipes[pid] = pipe
 for number in range(in_flight, count):
     word = b""
     while not word.endswith(b"f\\n"):
         word = b"" if word.endswith(b"\\n") else word
         word += os.read(done, 1)
-    os.write(pipes[int(word[:-2])], str(number).encode())
+    os.write(pipes[int(word[:-2])], orders[number].encode())
 for pipe in pipes.values():
     os.close(pipe)
 for pid in pipes:
@@ -123,14 +125,16 @@ def spawned_per_second(count: int) -> Sample:
 def shims_per_second(count: int) -> Sample:
     with probes.folder() as folder:
         places.make(str(folder))
-        for number in range(count):
-            spec = json.dumps({"id": str(number), "argv": ["/bin/true"]})
-            (folder / places.RUNS / str(number)).write_bytes(begin(spec.encode()))
-        command = [sys.executable, "-I", "-S", "-c", BARE_SHIM, str(SOURCE), str(folder), str(count), str(IN_FLIGHT)]
+        runs = Runs(folder)
+        runs.write(
+            [(str(number), json.dumps({"id": str(number), "argv": ["/bin/true"]}).encode()) for number in range(count)]
+        )
+        (folder / "orders").write_text("\n".join(runs.order(str(number)) for number in range(count)))
+        command = [sys.executable, "-I", "-S", "-c", BARE_SHIM, str(SOURCE), str(folder), str(IN_FLIGHT)]
         watch = Watch()
         subprocess.run(command, check=True)
         sample = watch.per_second(count)
-        ended = sum(b"exit_code" in record.read_bytes() for record in (folder / places.RUNS).iterdir())
+        ended = sum(runs.look(str(number)).status.final for number in range(count))
         assert ended == count, f"{count - ended} of {count} shims left no record"
         return sample
 

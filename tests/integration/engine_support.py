@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from fairway.engines.books import SLOT_BYTES, Slot
 from fairway.engines.engine import RunState, RunStatus
 from fairway.engines.machine import read_small
 from fairway.engines.process import ProcessEngine
@@ -102,6 +103,16 @@ def shim_of(folder: Path, run_id: str) -> int:
 
 def recorded(folder: Path, run_id: str) -> list[dict[str, Any]]:
     """What is in a run's record after its spec."""
-    record = Record(str(folder / "runs" / run_id), os.O_RDONLY)
-    record.close()
-    return [json.loads(line) for line in record.lines]
+    return [json.loads(line) for line in record_of(folder, run_id)[1].lines]
+
+
+def record_of(folder: Path, run_id: str) -> tuple[Slot, Record]:
+    """The record, as it is now, and where."""
+    for path in (folder / "runs").iterdir():
+        size = SLOT_BYTES if path.suffix == ".book" else path.stat().st_size
+        for base in range(0, path.stat().st_size, size):
+            record = Record(str(path), base, size, os.O_RDONLY)
+            record.close()
+            if record.whole and json.loads(record.spec)["id"] == run_id:
+                return Slot(path.name, base, size), record
+    raise KeyError(f"there is no record of {run_id} in {folder}")

@@ -167,7 +167,7 @@ class Fleeting:
     async def move(self, seconds: float) -> None:
         assert self.fleet is not None
         for each in (self.hub, *self.clusters.values()):
-            each.clock.now = self.hub.clock.now if each is not self.hub else each.clock.now + seconds
+            each.clock.move(self.hub.clock.now - each.clock.now if each is not self.hub else seconds)
             assert each.queueing is not None
             each.queueing.wake()
         self.fleet.dispatcher._wake.set()

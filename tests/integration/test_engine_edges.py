@@ -17,9 +17,10 @@ from tests.integration.engine_support import PATIENCE_S, engine_in, final, outpu
 from tests.integration.support import ROOT, asynchronous, eventually
 
 from fairway.engines import places, shim
+from fairway.engines.books import SLOT_BYTES, SLOTS
 from fairway.engines.engine import Limits, RunSpec, RunState
 from fairway.engines.process import ProcessEngine
-from fairway.engines.record import begin
+from fairway.engines.record import ROOM_BYTES, begin
 
 
 @pytest.fixture
@@ -56,8 +57,14 @@ def written_run(folder: Path, run_id: str, **spec: object) -> list[str]:
     """The program that runs it."""
     folder.mkdir(exist_ok=True)
     places.make(str(folder))
-    (folder / "runs" / run_id).write_bytes(begin(json.dumps({"id": run_id, **spec}).encode()))
-    return [sys.executable, "-I", "-S", shim.__file__, str(folder), run_id]
+    record = begin(json.dumps({"id": run_id, **spec}).encode()) + bytes(ROOM_BYTES)
+    (folder / "runs" / run_id).write_bytes(record)
+    return [sys.executable, "-I", "-S", shim.__file__, str(folder), *order(run_id, len(record)).split()]
+
+
+def order(run_id: str, size: int) -> str:
+    """Of a run whose record is a file of its own."""
+    return f"{run_id} {run_id} 0 {size}"
 
 
 def test_the_shim_is_a_program_of_its_own_for_other_engines(tmp_path: Path) -> None:
@@ -67,7 +74,9 @@ def test_the_shim_is_a_program_of_its_own_for_other_engines(tmp_path: Path) -> N
     assert (tmp_path / "logs" / "alone").read_bytes() == b"hello\n"
     assert subprocess.run(program, check=False, timeout=PATIENCE_S).returncode == shim.CLAIMED_BEFORE
     assert (tmp_path / "logs" / "alone").read_bytes() == b"hello\n"
-    assert subprocess.run([*program[:-1], "no"], check=False, capture_output=True).returncode == shim.UNABLE
+    for wrong, code in ((["alone", "no"], shim.UNABLE), (["other", "alone"], shim.CLAIMED_BEFORE)):
+        command = [*program[:-4], *wrong, *program[-2:]]
+        assert subprocess.run(command, check=False, capture_output=True).returncode == code
 
 
 def test_a_shim_that_is_told_to_stop_by_another_engine_stops_its_payload_and_records_it(tmp_path: Path) -> None:
@@ -102,7 +111,7 @@ def test_a_shim_that_served_long_enough_says_so_and_goes(tmp_path: Path) -> None
         assert served.stdin is not None
         assert served.stdout is not None
         for run_id, word in (("a", shim.FREE), ("b", shim.LEAVES)):
-            served.stdin.write(run_id.encode())
+            served.stdin.write(order(run_id, 5000).encode())
             said = served.stdout.readline().decode()
             while said == f"{served.pid}{shim.RUNS}\n":
                 said = served.stdout.readline().decode()
@@ -116,9 +125,9 @@ def test_a_clock_that_jumps_back_does_not_make_a_run_end_before_it_began(tmp_pat
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import time; moments = iter(range(1000000, 0, -3600)); time.time = lambda: float(next(moments))\n"
-        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2], 'jump', shim.Line()))"
+        "from fairway.engines import shim; sys.exit(shim.main(sys.argv[2], sys.argv[3], shim.Line()))"
     )
-    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(tmp_path)]
+    command = [sys.executable, "-I", "-S", "-c", program, str(ROOT / "src"), str(tmp_path), order("jump", 5000)]
     assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == shim.DONE
     status = recorded(tmp_path, "jump")[-1]
     assert 0 <= status["finished_at"] - status["started_at"] < PATIENCE_S
@@ -138,7 +147,8 @@ def test_it_works_on_the_event_loop_that_servers_use(tmp_path: Path) -> None:
 @asynchronous
 async def test_a_fork_bomb_stays_within_its_limit_and_ends_when_it_is_stopped(tmp_path: Path, how: str) -> None:
     """By the kernel's own way to kill a group, and by that of older kernels."""
-    bomb = "b() { b | b & }; b; touch $0; sleep 1000"
+    # The shell itself forks nothing once the bomb goes off: it would fail, and end by itself.
+    bomb = "b() { b | b & }; sleep 1000 & b; : > $0; wait"
     async with engine_in(tmp_path / "engine") as engine:
         if "pids" not in engine.controllers:
             pytest.skip("no cgroups that we may write")
@@ -161,14 +171,26 @@ async def test_a_fork_bomb_stays_within_its_limit_and_ends_when_it_is_stopped(tm
 async def test_half_of_what_a_killed_engine_wrote_is_cleared_away_and_can_be_written_again(tmp_path: Path) -> None:
     for place in ("runs", "logs", "stops"):
         (tmp_path / place).mkdir()
-    for name, half in (("torn", b'{"id": "to'), ("empty", b""), ("zeros", bytes(5000)), ("bare", b'{"id": "bare"}')):
-        (tmp_path / "runs" / name).write_bytes(half)
+    halves = (b'{"id": "to', b'{"id": "bare"}', b"[]\n", b'{"id": "one"}\n')
+    slots = b"".join(half.ljust(SLOT_BYTES, b"\0") for half in halves).ljust(SLOT_BYTES * SLOTS, b"\0")
+    for name, content in (
+        ("00000001.book", slots),
+        ("00000002.book", b"short"),
+        ("00000003.one", bytes(20_000)),
+        ("00000004.book", halves[-1].ljust(SLOT_BYTES * SLOTS, b"\0")),
+    ):
+        (tmp_path / "runs" / name).write_bytes(content)
     (tmp_path / "work" / "old" / "deep").mkdir(parents=True)
     (tmp_path / "logs" / "old").write_bytes(b"printed")
     (tmp_path / "stops" / "torn").write_bytes(b'{"until": 0}')
     async with engine_in(tmp_path) as engine:
-        assert await engine.list() == []
-        assert [os.listdir(tmp_path / place) for place in ("runs", "stops", "logs", "work")] == [[]] * 4
+        # Written twice, for the first could not be made durable: there is one of it.
+        assert [status.id for status in await engine.list()] == ["one"]
+        assert [os.listdir(tmp_path / place) for place in ("stops", "logs")] == [[], []]
+        assert "old" not in os.listdir(tmp_path / "work")
+        assert sorted(os.listdir(tmp_path / "runs")) == ["00000001.book", "00000004.book"]
+        [status] = await final(engine, "one")
+        assert status.reason == "ContainerCannotRun"
         await engine.start(RunSpec("torn", ("true",)))
         assert [status.exit_code for status in await final(engine, "torn")] == [0]
 

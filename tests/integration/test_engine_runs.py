@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.integration.engine_support import alive, engine_in, final, output, reached, seen
+from tests.integration.engine_support import alive, engine_in, final, output, reached, seen, shim_of
 from tests.integration.support import asynchronous
 
 from fairway.engines import lease
@@ -40,6 +40,22 @@ async def test_a_run_leaves_its_exit_code_its_output_and_what_it_used(tmp_path: 
 
 
 @asynchronous
+async def test_a_working_folder_that_is_left_empty_goes_to_the_next_run_and_no_other_does(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        scripts = ("pwd; ls -A", "touch kept", "chmod 755 .", "mkdir x; rmdir x", "pwd; ls -A")
+        for number, script in enumerate(scripts):
+            await engine.start(shell(f"r{number}", script))
+            [status] = await final(engine, f"r{number}")
+            assert status.exit_code == 0
+        for number in (0, 4):
+            assert await output(engine, f"r{number}") == f"{tmp_path}/work/r{number}\n".encode()
+        left = sorted(name for name in os.listdir(tmp_path / "work") if not name.startswith("~"))
+        assert left == ["r1", "r2"]
+        assert os.listdir(tmp_path / "work" / "r1") == ["kept"]
+        assert len(os.listdir(tmp_path / "work")) <= 2 + len({shim_of(tmp_path, f"r{number}") for number in range(5)})
+
+
+@asynchronous
 async def test_a_run_gets_its_environment_and_nothing_of_ours(tmp_path: Path) -> None:
     attack = "$(touch pwned); `id` \"' | & \n"
     argv = (
@@ -58,7 +74,7 @@ async def test_a_run_gets_its_environment_and_nothing_of_ours(tmp_path: Path) ->
         expected = {"PATH": "/bin", "V": attack, "LC_ALL": "C", "FAIRWAY_RUN": str(tmp_path / "runs" / "env")}
         # The fourth descriptor is that of the listing itself.
         assert printed.strip() == f"{[attack, '../x', '']} {expected} {['0', '1', '2', '3']} {work}"
-        assert list(work.iterdir()) == []
+        assert not work.exists(), "something was left in it"
 
 
 @asynchronous
@@ -418,7 +434,7 @@ async def test_usage_counts_all_processes_of_a_run(tmp_path: Path) -> None:
 @asynchronous
 async def test_what_is_forgotten_is_gone_and_what_runs_is_not_forgotten(tmp_path: Path) -> None:
     async with engine_in(tmp_path) as engine:
-        await engine.start(shell("f", "sleep 1000"))
+        await engine.start(shell("f", "touch left; echo said; sleep 1000"))
         await reached(engine, "f", RunState.RUNNING)
         with pytest.raises(BadRun):
             await engine.forget("f")
@@ -427,7 +443,8 @@ async def test_what_is_forgotten_is_gone_and_what_runs_is_not_forgotten(tmp_path
         await engine.forget("f")
         await engine.forget("f")
         assert await engine.list() == []
-        assert [os.listdir(tmp_path / place) for place in ("runs", "stops", "logs", "logs.older", "work")] == [[]] * 5
+        assert [os.listdir(tmp_path / place) for place in ("stops", "logs", "logs.older", "work")] == [[]] * 4
+        assert not any(any(path.read_bytes()) for path in (tmp_path / "runs").iterdir())
         with pytest.raises(KeyError):
             engine.logs("f")
 

@@ -39,6 +39,8 @@ class Write:
     notes: list[Note] = field(default_factory=list)
     done: Callable[[], None] | None = None
     failed: Callable[[ApiError], None] | None = None
+    last: bool = False
+    """Whether nothing follows from it: whoever hears of it need not look again until something else happens."""
 
 
 class Applier:

@@ -18,9 +18,6 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
-_READ_BYTES = 1 << 16
-
-
 def boot_clock() -> float:
     """Seconds since the machine started, asleep or awake: what no change of the date moves."""
     return time.clock_gettime(_BOOT_CLOCK)
@@ -36,14 +33,6 @@ def read_small(path: str, folder: int | None = None) -> bytes:
         return b"".join(parts)
     finally:
         os.close(fd)
-
-
-def read_all(fd: int) -> bytes:
-    """Of a file on disk, from its beginning: a read that comes back short was the last."""
-    data = os.pread(fd, _READ_BYTES, 0)
-    while data and len(data) % _READ_BYTES == 0 and (more := os.pread(fd, _READ_BYTES, len(data))):
-        data += more
-    return data
 
 
 def _boot_id() -> str:

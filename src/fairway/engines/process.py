@@ -100,6 +100,7 @@ class ProcessEngine:
         self._zygotes = Zygotes(
             self.folder,
             unclaimed=self._unclaimed,
+            order=self._folders.order,
             missed=lambda: self._spawn(self._scan()),
             look=self._look_if_known,
             gone=self._gone,
@@ -123,7 +124,6 @@ class ProcessEngine:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.folder / NODE_SOCKET)
         self._disk.close()
-        self._folders.close()
         self._cgroups.remove()
 
     async def ready(self) -> None:
@@ -243,6 +243,8 @@ class ProcessEngine:
             self._publish(run_id)
         if self._zygotes is not None:
             self._zygotes.ask(run_id for run_id, _ in batch)
+        if self._folders.runs_short:
+            self._spawn(self._disk.run(self._folders.make_room))
 
     async def _remove(self, batch: Sequence[str]) -> None:
         await self._disk.run(lambda: self._folders.remove(batch))

@@ -1,14 +1,14 @@
-"""The record of a run: one file, to which everything that happens to it adds a line.
+"""The record of a run: a slot in a file (fairway.engines.books), to which everything that happens to it adds a line.
 
     spec      what to run                        the engine, durable before anybody is asked to run it
     claim     who runs it                        its shim, durable before the payload starts
     payload   which process it is                its shim
     status    how it ended                       its shim; where that was killed, the engine; durable before anybody is told
 
-The shim holds a lock on it from before its claim to its end: a claim with no lock and no status is that of a shim that was killed. Behind the
-lines there are zeros, as room for those to come: they are written over, so that a full disk cannot keep a run from saying how it ended, and
-making a line durable touches no more of the disk than the line. A line counts once it is whole. Of an unwhole claim no more is known than that
-there was one.
+The shim holds a lock on the slot's first byte from before its claim to its end: a claim with no lock and no status is that of a shim that was
+killed. Behind the lines there are zeros, as room for those to come: they are written over, so that a full disk cannot keep a run from saying how it
+ended, and making a line durable touches no more of the disk than the line. A line counts once it is whole. Of an unwhole claim no more is known
+than that there was one.
 """
 
 from __future__ import annotations
@@ -17,24 +17,29 @@ import errno
 import fcntl
 import json
 import os
+import struct
 import time
 
-from fairway.engines.machine import LINUX, reach, read_all
+from fairway.engines.machine import LINUX, reach
 
 ROOM_BYTES = 4096
+"""For all lines after the spec."""
 _LOOK_AGAIN_S = 0.001
+_FLOCK = "hhqqi4x" if LINUX else "qqihh"
 
 
 def begin(spec: bytes) -> bytes:
     """What a record is when nobody has claimed the run yet."""
-    return spec + b"\n" + bytes(ROOM_BYTES)
+    return spec + b"\n"
 
 
 class Record:
-    """An open record. Its spec does not change; the other lines are as of the last look."""
+    """An open record, as of the last look."""
 
-    def __init__(self, path: str, flags: int = os.O_RDWR) -> None:
+    def __init__(self, path: str, base: int, size: int, flags: int = os.O_RDWR) -> None:
         self.fd = os.open(path, flags | os.O_CLOEXEC)
+        self._base = base
+        self._size = size
         self.spec = b""
         self.lines: list[bytes] = []
         self.claimed = False
@@ -43,48 +48,62 @@ class Record:
         self.look()
 
     def close(self) -> None:
+        """Lets go of the lock."""
         os.close(self.fd)
 
     def look(self) -> None:
-        data = read_all(self.fd).rstrip(b"\0")
+        data = os.pread(self.fd, self._size, self._base).rstrip(b"\0")
         self.spec, *self.lines = data.split(b"\n")
         self.claimed = bool(self.lines and self.lines[0])
-        rest = self.lines.pop() if self.lines else b""
         # A line that is not whole is ended by the next.
+        self._torn = bool(self.lines and self.lines.pop())
         self._end = len(data)
-        self._torn = bool(rest)
 
     @property
     def whole(self) -> bool:
         """Whether the spec is."""
         return self._end > len(self.spec)
 
-    def lock(self, kind: int = fcntl.LOCK_EX) -> bool:
-        try:
-            fcntl.flock(self.fd, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    def is_locked(self) -> bool:
+        """By another process, as a shim does for as long as it lives."""
+        wanted = (fcntl.F_WRLCK, os.SEEK_SET, self._base, 1, 0)
+        if not LINUX:
+            wanted = (self._base, 1, 0, fcntl.F_WRLCK, os.SEEK_SET)
+        found = struct.unpack(_FLOCK, fcntl.fcntl(self.fd, fcntl.F_GETLK, struct.pack(_FLOCK, *wanted)))
+        return bool(found[0 if LINUX else 3] != fcntl.F_UNLCK)
 
     def claim(self, who: dict[str, object]) -> bool:
         """Whether the run is ours: nobody claimed it before, and it is durable that we did. Closing the record lets go of the lock."""
-        while not self.claimed:
-            if not self.lock():
+        spec = self.spec
+        while not self.claimed and self.spec == spec:
+            if not self._lock():
                 time.sleep(_LOOK_AGAIN_S)  # Somebody else is about to claim it.
                 self.look()
                 continue
-            if os.pread(self.fd, 1, self._end).strip(b"\0"):
-                break  # Meanwhile somebody did.
+            # Only now is it sure what we look at: meanwhile the run may have ended, and the slot be that of another.
+            self.look()
+            if self.claimed or self.spec != spec:
+                break
             reach("shim-locked")
             self.add(who)
             self.sync()
             return True
         return False
 
+    def _lock(self) -> bool:
+        try:
+            fcntl.lockf(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self._base)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            return False
+        return True
+
     def add(self, line: dict[str, object]) -> None:
         data = (b"\n" if self._torn else b"") + json.dumps(line).encode() + b"\n"
-        if os.pwrite(self.fd, data, self._end) < len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if self._end + len(data) > self._size:
+            raise OSError(errno.EFBIG, "a record's line is too long for its slot")
+        os.pwrite(self.fd, data, self._base + self._end)
         self._end += len(data)
         self._torn = False
 
@@ -92,7 +111,7 @@ class Record:
         os.fdatasync(self.fd) if LINUX else os.fsync(self.fd)
 
     def finish(self, status: dict[str, object]) -> None:
-        """Durably. Where there is no room after all it waits for some: the run stays unfinished rather than being lost."""
+        """Durably. Should there be no room after all it waits for some: the run stays unfinished rather than being lost."""
         while True:
             try:
                 return self.try_to_finish(status)
@@ -102,7 +121,12 @@ class Record:
                 time.sleep(1)
 
     def try_to_finish(self, status: dict[str, object]) -> None:
+        """What it says of the reason is cut to the room that there is."""
+        message = str(status["message"])
+        room = self._size - self._end - 2 - len(json.dumps({**status, "message": ""}))
+        while message and len(json.dumps(message)) - 2 > room:
+            message = message[: len(message) * 3 // 4]
         reach("shim-recording")
-        self.add(status)
+        self.add({**status, "message": message})
         reach("shim-wrote")
         self.sync()

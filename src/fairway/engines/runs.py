@@ -1,30 +1,29 @@
 """The records of runs as the engine has them: what it writes into them, what it can tell from them, and what is beside them.
 
-Where everything is: fairway.engines.places. What a record is: fairway.engines.record.
+Where everything is: fairway.engines.places. What a record is: fairway.engines.record; where: fairway.engines.books.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from fairway.engines import places, procs
+from fairway.engines.books import Books, Slot
 from fairway.engines.engine import RunState, RunStatus
 from fairway.engines.group import Group
 from fairway.engines.machine import BOOT_ID, boot_clock, reach
-from fairway.engines.record import Record, begin
+from fairway.engines.record import ROOM_BYTES, Record, begin
 
-_SYNCED_AT_ONCE = 16
 _BESIDE = (places.STOPS, places.LOGS, places.OLDER_LOGS, places.WORK)
 _STATUS = msgspec.json.Decoder(RunStatus)
 _ID = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
@@ -40,6 +39,12 @@ def checked_id(run_id: str) -> str:
             f"{run_id[:80]!r} cannot name a run: use 1 to 200 letters, digits, '.', '_' and '-', and not '.' or '..'"
         )
     return run_id
+
+
+class Named(msgspec.Struct):
+    """What of a spec says whose it is."""
+
+    id: str
 
 
 class Claim(msgspec.Struct):
@@ -76,6 +81,7 @@ class Look:
     payload: Payload | None = None
 
 
+_NAMED = msgspec.json.Decoder(Named)
 _CLAIM = msgspec.json.Decoder(Claim)
 _PAYLOAD = msgspec.json.Decoder(Payload)
 
@@ -85,8 +91,14 @@ class Runs:
         self.folder = folder
         self._root = str(folder)
         self._runs = f"{folder}/{places.RUNS}"
+        self._books = Books(self._runs)
+        self._slots: dict[str, Slot] = {}
         self._boot = BOOT_ID
-        self._syncing = ThreadPoolExecutor(_SYNCED_AT_ONCE, thread_name_prefix="engine-sync")
+
+    def order(self, run_id: str) -> str:
+        """By which a shim finds the run's record."""
+        slot = self._slots[run_id]
+        return f"{run_id} {slot.book} {slot.base} {slot.size}"
 
     def output(self, run_id: str) -> tuple[Path, Path]:
         """The newer and the older."""
@@ -103,57 +115,73 @@ class Runs:
         """The ids of all runs. What was being made or removed when the engine was killed goes now."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         places.make(self._root)
-        found = []
-        for run_id in sorted(os.listdir(self._runs)):
-            if self.spec(run_id) is not None:
-                found.append(run_id)
-            else:
-                os.unlink(f"{self._runs}/{run_id}")
-        known = set(found)
-        self._clear({name for place in _BESIDE for name in os.listdir(f"{self._root}/{place}")} - known)
-        return found
+        unused = []
+        for slot in self._books.open():
+            record = Record(self._books.path(slot.book), slot.base, slot.size, os.O_RDONLY)
+            record.close()
+            run_id = _id(record)
+            # One that could not be written durably may be there beside what was written later; at most one was ever claimed.
+            if run_id is None or (run_id in self._slots and not record.claimed):
+                unused.append(slot)
+                continue
+            if run_id in self._slots:
+                unused.append(self._slots[run_id])
+            self._slots[run_id] = slot
+        self._books.give_back(unused)
+        self._clear({name for place in _BESIDE for name in os.listdir(f"{self._root}/{place}")} - self._slots.keys())
+        return sorted(self._slots)
 
     def spec(self, run_id: str) -> dict[str, object] | None:
+        """None: it is forgotten."""
         try:
-            record = Record(f"{self._runs}/{run_id}", os.O_RDONLY)
+            record = self._record(run_id, os.O_RDONLY)
         except FileNotFoundError:
-            # Any other trouble is raised: what cannot be read now must not be taken for what was never written.
             return None
         record.close()
+        spec: dict[str, object] = msgspec.json.decode(record.spec, type=dict)
+        return spec
+
+    def _record(self, run_id: str, flags: int = os.O_RDWR) -> Record:
         try:
-            spec: dict[str, object] = msgspec.json.decode(record.spec, type=dict)
-        except msgspec.DecodeError:
-            return None
-        return spec if record.whole else None
+            slot = self._slots[run_id]
+        except KeyError:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), run_id) from None
+        record = Record(self._books.path(slot.book), slot.base, slot.size, flags)
+        # It may have been forgotten this instant, and its slot be that of another.
+        if _id(record) != run_id:
+            record.close()
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), run_id)
+        return record
+
+    @property
+    def runs_short(self) -> bool:
+        return self._books.runs_short
+
+    def make_room(self) -> None:
+        """For records to come. Where there is none, whoever wants it will be told."""
+        with contextlib.suppress(OSError):
+            if self.runs_short:
+                self._books.add()
 
     def write(self, specs: Sequence[tuple[str, bytes]]) -> None:
-        """Durably, all of them. Synced side by side, for the disk then takes many at the price of one."""
-        opened: list[int] = []
+        """Durably, all of them."""
+        taken: dict[str, Slot] = {}
         try:
             for run_id, spec in specs:
-                opened.append(
-                    os.open(f"{self._runs}/{run_id}", os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-                )
-                reach("engine-made-record")
-                _write_all(opened[-1], begin(spec))
-            if len(opened) == 1:
-                os.fsync(opened[0])
-            else:
-                list(self._syncing.map(os.fsync, opened))
-            reach("engine-wrote-spec")
-        finally:
-            for fd in opened:
-                os.close(fd)
-        _sync(self._runs)
-
-    def close(self) -> None:
-        self._syncing.shutdown()
+                taken[run_id] = self._books.take(len(begin(spec)) + ROOM_BYTES)
+            self._books.write((taken[run_id], begin(spec)) for run_id, spec in specs)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._books.give_back(taken.values())
+            raise
+        self._slots |= taken
+        reach("engine-wrote-spec")
 
     def look(self, run_id: str) -> Look:
         """Finished, running, never started, or orphaned."""
         starting = RunStatus(run_id, RunState.STARTING)
         try:
-            record = Record(f"{self._runs}/{run_id}", os.O_RDONLY)
+            record = self._record(run_id, os.O_RDONLY)
         except OSError:
             return Look(starting)
         try:
@@ -162,7 +190,7 @@ class Runs:
             if (status := _status(record)) is not None:
                 return Look(status, claimed=True)
             claim, payload = _claim(record), _payload(record)
-            if (claim is None or claim.boot == self._boot) and not record.lock(fcntl.LOCK_SH):
+            if (claim is None or claim.boot == self._boot) and record.is_locked():
                 if payload is None:
                     return Look(starting, claimed=True, shim=claim)
                 running = replace(starting, state=RunState.RUNNING, pid=payload.pid, started_at=payload.at)
@@ -178,11 +206,11 @@ class Runs:
     def settle(self, run_id: str) -> RunStatus | None:
         """Ends what an orphaned run left behind and records it as lost. None where it is not orphaned after all. OSError: try again later."""
         try:
-            record = Record(f"{self._runs}/{run_id}")
+            record = self._record(run_id)
         except OSError:
             return None
         try:
-            if not record.lock():
+            if record.is_locked():
                 return None
             record.look()
             if (status := _status(record)) is not None:
@@ -227,10 +255,8 @@ class Runs:
     def remove(self, run_ids: Iterable[str]) -> None:
         """Their records, durably, before anything else of them: what is left of a run must never look like one to start."""
         removed = list(run_ids)
-        for run_id in removed:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{self._runs}/{run_id}")
-        _sync(self._runs)
+        slots = [slot for run_id in removed if (slot := self._slots.pop(run_id, None)) is not None]
+        self._books.give_back(slots)
         reach("engine-forgetting")
         self._clear(removed)
 
@@ -245,6 +271,14 @@ class Runs:
                 pass
             except OSError:
                 shutil.rmtree(f"{self._root}/{places.WORK}/{run_id}", ignore_errors=True)
+
+
+def _id(record: Record) -> str | None:
+    """None: there is no whole spec."""
+    try:
+        return _NAMED.decode(record.spec).id if record.whole else None
+    except msgspec.DecodeError:
+        return None
 
 
 def _status(record: Record) -> RunStatus | None:
@@ -271,17 +305,3 @@ def _payload(record: Record) -> Payload | None:
         return _PAYLOAD.decode(record.lines[1])
     except (IndexError, msgspec.DecodeError):
         return None
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
-def _sync(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -1,6 +1,6 @@
 """The program under which every payload runs, whatever engine started it.
 
-    python -I -S shim.py FOLDER ID
+    python -I -S shim.py FOLDER ID BOOK BASE SIZE
 
 It claims the run (so that it runs once, whoever asks how often), starts the payload, keeps its output within bounds, ends it with all its
 processes, and leaves a durable record of how it ended. A zygote gives it another run then: it has one at a time, and nothing of it is left
@@ -19,6 +19,7 @@ import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
 
@@ -44,14 +45,14 @@ from fairway.engines.output import Log
 from fairway.engines.record import Record
 
 DONE, CLAIMED_BEFORE, UNABLE = 0, 3, 4
-"""How the shim itself exits: recorded; somebody else runs it or did; could not even claim it."""
+"""How the shim itself exits: recorded; somebody else runs it, or did, so that it may even be forgotten; could not even claim it."""
 
 RUNS, FREE, LEAVES = "r", "f", "l"
 """What a shim says to its zygote, after its pid: the payload runs; the run is done with, and it is free for another, or goes."""
 NAME = "fairway-shim"
 RUNS_MAX = 1000
 """That one process serves: whatever it gathers in that time goes with it."""
-ID_BYTES_MAX = 256
+ORDER_BYTES_MAX = 512
 LOOK = signal.SIGUSR1
 """From an engine: there may be a wish in your run's folder."""
 STOP_GRACE_S = 10.0
@@ -66,6 +67,7 @@ NOTIFY_S = 1.0
 MARK = "FAIRWAY_RUN"
 """In the payload's environment: the run's record, by which its processes are found when nothing else is left of it."""
 
+_WORK_MODE = stat.S_IFDIR | 0o700
 _CHUNK_BYTES = 1 << 16
 _LOG_BYTES = 64 << 20
 _MESSAGE_MAX = 1024
@@ -76,6 +78,8 @@ class Line:
 
     def __init__(self, zygote: int = -1) -> None:
         self._zygote = zygote
+        self.spare = ""
+        """A working folder that a run left as it was: for the next."""
         self.done = FREE
         """What is said when a run is done with."""
         self.who: dict[str, object] = {"boot": BOOT_ID, "pid": os.getpid(), "start": start_ticks(os.getpid())}
@@ -98,6 +102,14 @@ class Line:
     def clear(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self.fd, 4096)
+
+    def keep(self, work: str) -> None:
+        """If nothing is in it: a new folder costs the disk more than all else that a run needs of it. No run can have the name that it gets."""
+        spare = f"{os.path.dirname(work)}/{places.SPARE}{os.getpid()}"
+        with contextlib.suppress(OSError):
+            if self._zygote >= 0 and not os.listdir(work) and os.stat(work).st_mode == _WORK_MODE:
+                os.rename(work, spare)
+                self.spare = spare
 
     def tell(self, word: str) -> bool:
         """Whether there is a zygote to hear it, and to tell the node."""
@@ -234,8 +246,7 @@ class Shim:
         cwd = str(self._spec.get("cwd") or work)
         try:
             if mounts or cwd == work:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(work, 0o700)
+                self._make(work)
             for mount in mounts:
                 launch.mount(work, mount)
         except OSError as error:
@@ -244,6 +255,15 @@ class Shim:
             os.chdir(cwd)
         except (OSError, ValueError) as error:
             raise CannotStart(128, "StartError", f"cannot enter the working folder {cwd!r}: {why(error)}") from error
+
+    def _make(self, work: str) -> None:
+        spare, self._line.spare = self._line.spare, ""
+        if spare:
+            with contextlib.suppress(OSError):
+                os.rename(spare, work)
+                return
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(work, 0o700)
 
     def _rlimits(self) -> list[tuple[int, int]]:
         wanted = [(resource.RLIMIT_NOFILE, _integer(self._spec.get("open_files")))]
@@ -416,6 +436,8 @@ class Shim:
         }
 
     def _finish(self, status: dict[str, object]) -> None:
+        # Before anybody knows that it ended: from then on its folder may be that of another run of its name.
+        self._line.keep(f"{self._root}/{places.WORK}/{self._id}")
         self._record.finish(status)
         reach("shim-recorded")
         self._notify(self._line.done)
@@ -462,24 +484,38 @@ def _strings(value: object) -> dict[str, str]:
     return {str(name): str(text) for name, text in value.items()} if isinstance(value, dict) else {}
 
 
-def main(root: str, run_id: str, line: Line) -> int:
-    """One run. Whoever has more for us finds nothing of it left, but for the working folder."""
+def main(root: str, order: str, line: Line) -> int:
+    """One run: its id, and where its record is. Whoever has more for us finds nothing of it left, but for the working folder."""
     try:
-        record = Record(f"{root}/{places.RUNS}/{run_id}")
+        run_id, book, base, size = order.split(" ")
+        record = Record(f"{root}/{places.RUNS}/{book}", int(base), int(size))
         try:
+            if not record.whole:
+                return CLAIMED_BEFORE
             spec = json.loads(record.spec)
+            if spec["id"] != run_id:
+                return CLAIMED_BEFORE
             return Shim(root, run_id, record, spec, line).run()
         finally:
             record.close()
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"cannot run {run_id} in {root}: {error}\n")
+        sys.stderr.write(f"cannot run {order!r} in {root}: {error}\n")
         return UNABLE
 
 
-def serve(reader: int, root: str, done: int) -> int:
+def serve(reader: int, root: str, zygote: int) -> int:
     """Runs that a zygote names, one after another, until it is gone or wants no more. It hears of each that is done with, or sees us end."""
     be_called(NAME)
-    line = Line(done)
+    line = Line(zygote)
+    try:
+        return _serve(reader, root, line)
+    finally:
+        if line.spare:
+            with contextlib.suppress(OSError):
+                os.rmdir(line.spare)
+
+
+def _serve(reader: int, root: str, line: Line) -> int:
     for served in range(1, RUNS_MAX + 1):
         run = _next(reader, line)
         if not run:
@@ -503,7 +539,7 @@ def _next(reader: int, line: Line) -> str | None:
         if line.told_to_stop:
             return None
         if reader in ready:
-            return os.read(reader, ID_BYTES_MAX).decode()
+            return os.read(reader, ORDER_BYTES_MAX).decode()
         line.clear()
 
 
@@ -512,4 +548,4 @@ if __name__ == "__main__":
         os.setsid()
     be_called(NAME)
     places.make(sys.argv[1])
-    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2], Line()))
+    sys.exit(main(os.path.abspath(sys.argv[1]), " ".join(sys.argv[2:6]), Line()))

@@ -2,8 +2,8 @@
 
 Its engine speaks to it over a socket in the folder, in lines:
 
-    engine → zygote    +ID       a shim shall run it
-                       retire    serve nobody any more; end with the last shim
+    engine → zygote    +ID BOOK BASE SIZE   a shim shall run it; there is its record
+                       retire               serve nobody any more; end with the last shim
     zygote → engine    hello VERSION PID
                        look ID            it runs, or it ended: its record says more
                        gone ID CODE       a shim ended without having done its work
@@ -245,9 +245,10 @@ class Zygote:
         for fd in list(self._engines):
             self._leave(fd)
 
-    def _start(self, engine: _Engine, run: str) -> None:
+    def _start(self, engine: _Engine, order: str) -> None:
         machine.reach("zygote-asked")
-        if run in self._running or len(run.encode()) > shim.ID_BYTES_MAX:
+        run = order.partition(" ")[0]
+        if run in self._running or len(order.encode()) > shim.ORDER_BYTES_MAX:
             return
         if not self._idle:
             self._hear_shims()
@@ -258,7 +259,7 @@ class Zygote:
                 engine.unsaid += f"cannot {run} {error.errno or errno.EAGAIN}\n".encode()
                 return
             try:
-                os.write(one.pipe, run.encode())
+                os.write(one.pipe, order.encode())
             except OSError:  # It was killed while it waited.
                 self._end_pipe(one)
                 continue

@@ -35,6 +35,7 @@ class Zygotes:
         folder: Path,
         *,
         unclaimed: Callable[[], Iterable[str]],
+        order: Callable[[str], str],
         missed: Callable[[], None],
         look: Callable[[str], None],
         gone: Callable[[str], None],
@@ -42,6 +43,7 @@ class Zygotes:
     ) -> None:
         self._folder = folder
         self._unclaimed = unclaimed
+        self._order = order
         self._missed = missed
         self._look = look
         self._gone = gone
@@ -66,7 +68,7 @@ class Zygotes:
     def ask(self, run_ids: Iterable[str]) -> None:
         """Now, or with all others that are unclaimed once there is a zygote."""
         if self._writer is not None:
-            self._writer.write("".join(f"+{run_id}\n" for run_id in run_ids).encode())
+            self._writer.write("".join(f"+{self._order(run_id)}\n" for run_id in run_ids).encode())
             reach("engine-asked")
 
     async def ready(self) -> None:

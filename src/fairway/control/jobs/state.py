@@ -6,6 +6,7 @@ looking at a Job costs what its open pods cost, not what it has run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any
@@ -33,6 +34,7 @@ class _Meta(msgspec.Struct, rename="camel", gc=False):
 class _Spec(msgspec.Struct, rename="camel", gc=False):
     manual_selector: bool = False
     suspend: bool = False
+    ttl_seconds_after_finished: int | None = None
 
 
 class _Condition(msgspec.Struct, gc=False):
@@ -40,9 +42,24 @@ class _Condition(msgspec.Struct, gc=False):
     status: str = ""
 
 
-class _Status(msgspec.Struct, gc=False):
+class _Uncounted(msgspec.Struct, gc=False):
+    succeeded: list[str] | None = None
+    failed: list[str] | None = None
+
+
+class _Status(msgspec.Struct, rename="camel", gc=False):
     conditions: list[_Condition] = []
     active: int = 0
+    ready: int | None = None
+    terminating: int | None = None
+    uncounted_terminated_pods: _Uncounted | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether it speaks of no pod that runs, ends, or is to be counted."""
+        left = self.uncounted_terminated_pods
+        counted = left is None or not (left.succeeded or left.failed)
+        return counted and not (self.active or self.ready or self.terminating)
 
     def says(self, *types: str) -> bool:
         for each in self.conditions:  # noqa: SIM110 (a generator here costs three times as much)
@@ -64,9 +81,12 @@ class Head(msgspec.Struct, gc=False):
 
     @property
     def at_rest(self) -> bool:
-        """Whether a Job is suspended, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
-        suspended = self.spec.suspend and not self.status.active and self.status.says("Suspended")
-        return suspended and not self.spec.manual_selector and self.metadata.deletion_timestamp is None
+        """Whether a Job is suspended or over, says so, and has nothing that runs: as long as nothing else happens, there is nothing to do."""
+        if not self.status.idle or self.spec.manual_selector or self.metadata.deletion_timestamp is not None:
+            return False
+        if self.over:
+            return self.spec.ttl_seconds_after_finished is None
+        return self.spec.suspend and self.status.says("Suspended")
 
 
 _head = msgspec.json.Decoder(Head).decode
@@ -102,6 +122,8 @@ class Tracked:
     settled: set[str] = field(init=False)
     past: Past = NOTHING
     over: bool = False
+    at_rest: bool = False
+    """Whether there is nothing to do as long as it has no pods."""
     released: set[str] = field(init=False)
     """Pods that we have released, though the last we saw of them is older."""
     deleted: set[str] = field(init=False)
@@ -171,9 +193,12 @@ class Tracked:
 
 
 class State:
-    """All Jobs by uid. What changes returns the uid of the Job to look at again, or nothing."""
+    """All Jobs by uid, but for those that were found at rest: whoever keeps their objects is asked for one when a pod of it comes by. What
+    changes returns the uid of the Job to look at again, or nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_rest: Callable[[str, str], Item | None] = lambda _name, _namespace: None) -> None:
+        """at_rest: the Job of a name and a namespace, as it was found."""
+        self._at_rest = at_rest
         self.jobs: dict[str, Tracked] = {}
         self.orphans: dict[str, dict[str, Item]] = {}
         """Pods that nobody controls, by namespace: Jobs that select by hand may adopt them."""
@@ -201,6 +226,7 @@ class State:
             return ""
         tracked.key = key
         tracked.see(item, meta.resource_version, over=head.over)
+        tracked.at_rest = head.at_rest
         job = tracked.job if head.spec.manual_selector else None
         if job is not None and ours(job):
             self._choosy.setdefault(key[0], set()).add(uid)
@@ -236,13 +262,21 @@ class State:
         owner = facts.owner
         if not owner:
             return ()
-        tracked = self.jobs.get(owner)
+        tracked = self.jobs.get(owner) or self._roused(facts)
         if tracked is None:
             if not view(facts).tracked:
                 return ()
             tracked = self.jobs[owner] = Tracked(owner, (facts.metadata.namespace, ""))
         self.orphans.get(facts.metadata.namespace, {}).pop(facts.metadata.uid, None)
         return (owner,) if self._see(tracked, item, view(facts)) else ()
+
+    def _roused(self, facts: PodFacts) -> Tracked | None:
+        """The Job of a pod, if it was at rest until now."""
+        item = self._at_rest(facts.owner_name, facts.metadata.namespace)
+        if item is None or item.uid != facts.owner:
+            return None
+        self.see_job(item)
+        return self.jobs.get(facts.owner)
 
     def _see(self, tracked: Tracked, item: Item, pod: PodView) -> bool:
         known = tracked.pods.get(pod.uid)

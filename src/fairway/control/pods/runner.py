@@ -34,6 +34,7 @@ KUBELET = "kubelet"
 RETRY_SECONDS = 1.0
 LAST_GRACE_SECONDS = 2.0
 """What is left to a container whose hook took all of its grace."""
+_LEAVING = b'"deletionTimestamp":"'
 AT_ONCE = 64
 """Pods dealt with at the same time."""
 
@@ -49,6 +50,8 @@ class _Pod:
     stops: dict[str, float] = field(default_factory=dict)
     """Runs that were told to stop, and until when they were given."""
     gone: bool = False
+    over: bool = False
+    """It has ended and so have all its runs: until it is to be deleted, nothing that is written to it matters."""
     timer: asyncio.TimerHandle | None = None
 
 
@@ -164,7 +167,7 @@ class Runner:
                 self._devices.learn(obj)
             for run_id in [run for run in self._orphans if run.startswith(f"{uid}.")]:
                 known.runs[run_id] = self._orphans.pop(run_id)
-        if self._learn(known, item):
+        if self._learn(known, item) and not (known.over and _LEAVING not in item.value):
             self._mark(uid)
 
     def modified(self, _before: Item, item: Item) -> None:
@@ -228,6 +231,7 @@ class Runner:
         await self._act(obj, pod, plan, specs)
         if plan.status["phase"] in TERMINAL:
             self._devices.release(uid)
+            pod.over = all(run.final for run in pod.runs.values()) and plan.wake_at is None
         if plan.remove:
             how = Deletion(uid=uid, grace_seconds=0)
             await self._client.delete(PODS, obj["metadata"]["name"], obj["metadata"].get("namespace", ""), how)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from fairway.api.client import Item
+from fairway.api.client import Item, Resource
 from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json
 from fairway.control.adapters.names import GROUP_NAME
 from fairway.control.admission.sketch import Owner, glimpse
-from fairway.control.agenda import Agenda
+from fairway.control.agenda import FOUND_BESIDE_NEWS, Agenda
 from fairway.control.apply import Write
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror, Table
@@ -63,11 +63,15 @@ class Jobs:
         self._running = RunningPods(mirror[PODS], self._on_pods_ended)
         self._rules = JobRules(config, mirror[FLAVORS], priorities, self._running)
         self.agenda: Agenda[JobKey] = Agenda()
+        self._unseen: list[tuple[int, list[str]]] = []
+        """What was found at the start and nobody has looked at yet: objects by the index of their adapter, last first."""
         self._groups: dict[JobKey, dict[str, None]] = {}
         """The objects of jobs that are more than one. Whoever is a job by itself has its name, and nothing is kept of it here."""
         self._by_owner: dict[str, tuple[str, ...]] = {}
         self._taken: dict[str, JobKey] = {}
         """Workloads of others that have the name a job's own should have."""
+        self._last: set[tuple[Resource, str]] = set()
+        """Objects that we are about to change for the last time until something else happens."""
         self._kinds: Mapping[tuple[str, str], int] = {
             (adapter.resource.api_version, adapter.kind): index for index, adapter in enumerate(self._adapters)
         }
@@ -79,18 +83,51 @@ class Jobs:
 
     @property
     def busy(self) -> bool:
-        return bool(self.agenda)
+        return bool(self.agenda) or bool(self._unseen)
+
+    def begin(self) -> None:
+        """All that is there is known. From now on what is told happens; what was found is looked at little by little."""
+        self.agenda.starting = False
+        tables = ((index, list(self._table(index))) for index in range(len(self._adapters)))
+        self._unseen = [(index, keys[::-1]) for index, keys in tables if keys]
+
+    def _take(self) -> list[JobKey]:
+        taken = self.agenda.take(LOOKS_MAX, FOUND_MAX)
+        if self._unseen:
+            index, keys = self._unseen[-1]
+            count = min(len(keys), FOUND_BESIDE_NEWS if taken else FOUND_MAX)
+            found = (self._alone(index, keys.pop()) for _ in range(count))
+            taken += [job for job in found if job is not None]
+            if not keys:
+                self._unseen.pop()
+        return taken
+
+    def _alone(self, index: int, key: str) -> JobKey | None:
+        """An object that is a job by itself, unless it is plain that queueing has nothing to do with it."""
+        item = self._table(index).item(key)
+        if item is None or not self._managed.maybe(item.value) or _GROUPED in item.value:
+            return None
+        return JobKey(index, *key.split("/", 1))
 
     def reconcile(self, now: Time) -> list[Write]:
         writes: list[Write] = []
-        for key in self.agenda.take(LOOKS_MAX, FOUND_MAX):
+        for key in self._take():
             look = self._look(key)
             if look is None:
                 continue
             for write in self._rules.look(look, now):
                 write.failed = write.failed or (lambda error, key=key, write=write: self._failed(key, write, error))  # type: ignore[misc]
+                if write.last:
+                    self._last.add((write.resource, _key(write)))
                 writes.append(write)
         return writes
+
+    def _is_last(self, resource: Resource, key: str) -> bool:
+        """Whether a change is our own, and nothing follows from it. Asked once for each change, as each revision is told once."""
+        if (resource, key) not in self._last:
+            return False
+        self._last.discard((resource, key))
+        return True
 
     def has_job(self, workload: Json, now: Time) -> bool:
         """Whether an owner of the Workload is there, and not on its way out; or pods that it left behind still run."""
@@ -124,12 +161,11 @@ class Jobs:
     def _on_job(self, index: int, key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
         assert item is not None
+        if self.agenda.starting and before is None and _GROUPED not in item.value:
+            return  # it will be looked at when its turn comes
         if not self._managed.maybe(item.value) and not (before is not None and self._managed.maybe(before.value)):
             return
         namespace, _, name = key.partition("/")
-        if self.agenda.starting and before is None and _GROUPED not in item.value:
-            self.agenda.add(JobKey(index, namespace, name))  # the rest will be seen when its turn comes
-            return
         adapter, obj = self._adapters[index], {"metadata": _head(item.value).metadata}
         group = adapter.group(obj)
         job = JobKey(index, namespace, group or name)
@@ -142,7 +178,8 @@ class Jobs:
             self._rules.forget(namespace, name)
         if after is None or obj["metadata"].get("deletionTimestamp"):
             self._touch_workloads(obj["metadata"]["uid"])
-        self.agenda.add(job)
+        if not self._is_last(adapter.resource, key):
+            self.agenda.add(job)
 
     def _join(self, job: JobKey, key: str, *, there: bool) -> None:
         """An object is one of a group's, or is not any more."""
@@ -155,20 +192,26 @@ class Jobs:
                 del self._groups[job]
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        seen = self._workloads.read(after, glimpse) if after is not None else None
+        owners = seen.metadata.owner_references if seen is not None else ()
+        urgent = seen is not None and seen.is_live
+        if self.agenda.starting and before is None and not urgent:
+            for owner in owners:  # its job was found too, and waits for its turn
+                self._own(owner.uid, key, there=True)
+            return
         if after is None and key in self._taken:
             self.agenda.add(self._taken.pop(key))
         namespace = key.partition("/")[0]
-        found = self.agenda.starting and before is None  # its job was found too, and waits for its turn
-        owners = self._owners(after)
-        urgent = after is not None and self._workloads.read(after, glimpse).is_live
+        last = self._is_last(WORKLOADS, key)
         for owner in self._owners(before):
             self._own(owner.uid, key, there=False)
-            self._mark(owner, namespace, urgent=urgent)
+            if not last:
+                self._mark(owner, namespace, urgent=urgent)
         for owner in owners:
             self._own(owner.uid, key, there=True)
-            if urgent or not found:
+            if not last:
                 self._mark(owner, namespace, urgent=urgent)
-        if not found:
+        if not last:
             self._mark_namesakes(key)
 
     def _owners(self, workload: Item | None) -> Sequence[Owner]:
@@ -217,9 +260,9 @@ class Jobs:
 
     def _failed(self, key: JobKey, write: Write, error: ApiError) -> None:
         """Whatever changed meanwhile is looked at again. A name that somebody else has is waited for."""
+        self._last.discard((write.resource, _key(write)))
         if error.reason == "AlreadyExists":
-            metadata = write.body["metadata"]
-            self._taken[f"{metadata.get('namespace', '')}/{metadata['name']}"] = key
+            self._taken[_key(write)] = key
         elif error.code == 409:
             self.agenda.add(key)
 
@@ -228,13 +271,10 @@ class Jobs:
             self._on_orphan(key)
 
     def look_at_everything(self) -> None:
+        self._last.clear()
         self.agenda.update(self._groups)
         for index in range(len(self._adapters)):
-            table = self._table(index)
-            for key in table:
-                item = table.item(key)
-                if item is not None and self._managed.maybe(item.value) and _GROUPED not in item.value:
-                    self.agenda.add(JobKey(index, *key.split("/", 1)))
+            self.agenda.update(job for key in self._table(index) if (job := self._alone(index, key)) is not None)
 
     # --- what is there ----------------------------------------------------------------------------------------------
 
@@ -270,3 +310,8 @@ class Jobs:
         found = [workload for workload in (self._workloads.view(name) for name in keys) if workload is not None]
         found.sort(key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
         return found
+
+
+def _key(write: Write) -> str:
+    metadata = write.body["metadata"]
+    return f"{metadata.get('namespace', '')}/{metadata['name']}"

@@ -141,7 +141,7 @@ class JobRules:
         body = making.make(adapter, job, self._priorities.of(adapter, job))
         name = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
         note = look.note("Normal", "CreatedWorkload", f"Created Workload: {name}")
-        return [Write("create", WORKLOADS, body, [note])]
+        return [Write("create", WORKLOADS, body, [note], last=not adapter.group(job[0]))]
 
     def _differs(self, look: Look, workload: Json, now: Time) -> list[Write]:
         adapter, job = look.adapter, look.job
@@ -190,7 +190,8 @@ class JobRules:
             sync_pods_ready(changed, look.adapter.pods_ready(look.job), now)
         render.set_finished(changed, reason, message or f"{look.adapter.kind} {reason.lower()}", now)
         note = look.note("Normal", "FinishedWorkload", f"Workload '{_name(workload)}' is declared finished")
-        return [Write("updateStatus", WORKLOADS, changed, [note])]
+        last = not look.adapter.group(look.job[0]) and not look.adapter.finalize(look.job)
+        return [Write("updateStatus", WORKLOADS, changed, [note], last=last)]
 
     def _follow(self, look: Look, workload: Json, now: Time) -> list[Write]:
         adapter, job = look.adapter, look.job
@@ -324,6 +325,7 @@ class JobRules:
         queue = workload["status"]["admission"]["clusterQueue"]
         if writes:
             writes[0].notes.append(look.note("Normal", "Started", f"Admitted by clusterQueue {queue}"))
+            writes[0].last = len(writes) == 1 and not look.adapter.group(look.job[0])
         return writes
 
     def _stop(self, look: Look, workload: Json | None, reason: StopReason, text: str, now: Time) -> list[Write]:

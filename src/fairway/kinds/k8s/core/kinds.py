@@ -86,7 +86,7 @@ EVENT = Kind(
         "source",
         "type",
     ),
-    selectable_as=(("source", lambda event: text(event.source.component) or event.reporting_component),),
+    selectable_as=(("source", lambda event: text(event.source.component) or text(event.reporting_component)),),
     spec_fields=(),
     validate=config_rules.validate_event,
 )
