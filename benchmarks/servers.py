@@ -54,7 +54,9 @@ def _process(module: list[str]) -> Iterator[Server]:
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
     port = listening.getsockname()[1]
     fd = listening.fileno()
-    process = subprocess.Popen([sys.executable, "-m", *module, "--fd", str(fd)], pass_fds=[fd])
+    # As one that is installed: what was compiled once need not be compiled at every start.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen([sys.executable, "-m", *module, "--fd", str(fd)], pass_fds=[fd], env=environment)
     listening.close()
     try:
         _wait_until_ready(process, port)

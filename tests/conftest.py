@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairway.api.notes import Notes
 from fairway.api.reports import Reports
 
-Reports.compared = True
+Reports.compared = Notes.compared = True

@@ -24,11 +24,13 @@ from fairway.api.client import (
     WatchEvent,
 )
 from fairway.api.errors import ApiError, bad_request
+from fairway.api.notes import Notes
 from fairway.api.reads import Change, Selection
 from fairway.api.reports import Reports, only_status
 from fairway.api.request import SYSTEM, Caller, DeleteOptions, Options, Target, Write
 from fairway.api.selection import select
 from fairway.api.space import Space
+from fairway.kinds.k8s.core.event import Event
 from fairway.kinds.meta import Object
 from fairway.kinds.types import encode
 from fairway.store import Record
@@ -38,9 +40,10 @@ class LocalClient:
     def __init__(
         self, space: Space, manager: str = "fairway", caller: Caller = SYSTEM, *, reports: bool = False
     ) -> None:
-        """reports: for one of our own controllers, whose statuses need not be checked like a stranger's."""
+        """reports: for one of our own controllers, whose statuses and Events need not be checked like a stranger's."""
         self._space = space
         self._reports = Reports(space.objects) if reports else None
+        self._notes = Notes(space.objects) if reports else None
         self._options = Options(manager=manager, strictness="Strict", caller=caller)
         self._dry = Options(dry_run=True, manager=manager, strictness="Strict", caller=caller)
 
@@ -154,9 +157,9 @@ class LocalClient:
 
     def _create(self, target: Target, body: Sent, options: Options) -> Write:
         """A typed object of the very version needs no reading. It belongs to the API from here on."""
+        if self._notes is not None and type(body) is Event and not options.dry_run:
+            return self._notes.write(target, body, options)
         if type(body) is target.version.type and isinstance(body, Object):
-            if self._reports is not None and target.kind.name == "Event" and target.kind.native and not options.dry_run:
-                return self._reports.create(target, body, options)
             return self._space.objects.create_object(target, body, options, [])
         return self._space.objects.create(target, plain(body), options)
 

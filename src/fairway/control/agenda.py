@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
-_FOUND_BESIDE_NEWS = 5
+FOUND_BESIDE_NEWS = 5
 
 
 class Agenda(Generic[K]):
@@ -47,7 +47,7 @@ class Agenda(Generic[K]):
         for key in taken:
             del self._news[key]
         if taken:
-            found = min(found, _FOUND_BESIDE_NEWS)
+            found = min(found, FOUND_BESIDE_NEWS)
         rest = list(islice(self._found, found))
         for key in rest:
             del self._found[key]

@@ -13,7 +13,8 @@ MESSAGE_MAX = 32 * 1024
 
 def with_own_status(obj: Json) -> dict[str, Any]:
     """A copy whose status may be changed; the rest is shared, and must not be."""
-    return {**obj, "status": msgspec.json.decode(msgspec.json.encode(obj.get("status") or {}))}
+    status = obj.get("status")
+    return {**obj, "status": msgspec.json.decode(msgspec.json.encode(status)) if status else {}}
 
 
 def find_condition(obj: Json, kind: str) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from fairway.api.client import BulkItem, Client, Item, Resource
@@ -118,9 +117,7 @@ class Recorder:
 
     def _write(self, event: Event, written: Item | None) -> BulkItem:
         if written is None:
-            meta = event.metadata
-            own = ObjectMeta(name=meta.name, namespace=meta.namespace)
-            return BulkItem("create", EVENTS, msgspec.structs.replace(event, metadata=own))
+            return BulkItem("create", EVENTS, event)
         return BulkItem("update", EVENTS, {**to_json(event), "metadata": written.json()["metadata"]})
 
     def _written(self, key: _Key, result: Item | ApiError) -> None:

@@ -131,15 +131,20 @@ def of(struct: type[msgspec.Struct]) -> Node:
     node = Node("object")
     node.struct = struct
     node.doc = (struct.__doc__ or "").strip()
-    node.required = frozenset(field.encode_name for field in msgspec.structs.fields(struct) if field.required)
+    node.required = frozenset(field.encode_name for field in _declared(struct) if field.required)
     return node
 
 
 @cache
+def _declared(struct: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Asked once: working out annotations is much of a node's start."""
+    return msgspec.structs.fields(struct)
+
+
+@cache
 def _struct_fields(struct: type[msgspec.Struct]) -> dict[str, Node]:
-    """Shared by all places that hold this type: working out annotations is most of a node's start."""
-    hints = typing.get_type_hints(struct, include_extras=True)
-    return {field.encode_name: _read(hints[field.name]) for field in msgspec.structs.fields(struct)}
+    """Shared by all places that hold this type."""
+    return {field.encode_name: _read(field.type) for field in _declared(struct)}
 
 
 def _read(annotation: Any) -> Node:

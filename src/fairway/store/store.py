@@ -101,8 +101,16 @@ class Store:
         self._number = state.number
         self._next = self._ceiling = max(state.ceiling, state.revision + 1)
         self.revision = self._next - 1
+        mark, buckets = state.mark, self._buckets
         for row in self._log.rows():
-            self._replay(row, state.mark)
+            record = row.record
+            bucket = buckets.get(record.bucket) or self._bucket(record.bucket)
+            if (record.revision <= mark or row.volatile) and not row.deleted and record.path not in bucket.records:
+                bucket.records[record.path] = (
+                    record  # nearly all: the only row of its object, and older than what is remembered
+                )
+            else:
+                self._replay(bucket, row, mark)
         for bucket in self._buckets.values():
             bucket.loaded()
         self._volatile.update(state.volatile)
@@ -119,20 +127,19 @@ class Store:
         for name, stream in self._streams.items():
             self._stream_next[name] = stream.first + len(stream.items)
 
-    def _replay(self, row: Row, mark: int) -> None:
-        """What a start does a hundred thousand times: nearly every row is the only one of its object, and older than what is remembered."""
+    def _replay(self, bucket: Bucket, row: Row, mark: int) -> None:
         record = row.record
-        bucket = self._buckets.get(record.bucket) or self._bucket(record.bucket)
         previous = bucket.records.get(record.path)
         if row.deleted:
             bucket.records.pop(record.path, None)
             record = record if previous is None else tombstone(previous, record.revision)
         else:
             bucket.records[record.path] = record
+        event = Event(record, previous, row.deleted)
         if record.revision > mark and not row.volatile:
-            self._history.remember(bucket, Event(record, previous, row.deleted))
-        elif previous is not None or row.deleted:
-            self._history.discard(Event(record, previous, row.deleted))
+            self._history.remember(bucket, event)
+        else:
+            self._history.discard(event)
 
     async def close(self) -> None:
         """Everything staged is committed, volatile records too, and the exact revision is noted."""

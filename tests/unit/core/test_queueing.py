@@ -126,6 +126,19 @@ def test_a_queue_of_higher_priority_goes_first_between_queues_that_share() -> No
     assert _names(settle(state, 9)) == ["late"]
 
 
+def test_trees_that_are_left_over_have_their_turn_the_next_time() -> None:
+    state = _state(_queue("a", 2), _queue("b", 1), _queue("c", 1))
+    for name, queue in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("c1", "c")):
+        _submit(state, name, queue)
+    found = []
+    while state.dirty:
+        found.append(_names(settle(state, 0, most=1)))
+    assert [names for names in found if names] == [["a1", "a2"], ["b1"], ["c1"]]
+    _submit(state, "a3", "a")
+    assert _names(settle(state, 1, most=1)) == []
+    assert not state.dirty
+
+
 def test_a_stopped_queue_admits_nothing_until_it_is_started_again() -> None:
     state = _state(_queue("q", 4, stop=StopPolicy.HOLD))
     _submit(state, "w", "q")

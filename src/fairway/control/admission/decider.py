@@ -23,6 +23,9 @@ from fairway.core.admit.cycle import settle
 from fairway.core.admit.plan import Admit, Evict, Plan
 from fairway.core.model import Time
 
+_ACTIONS = 250
+"""Of a pass, about: what is decided in one tree is not kept from being written, nor told apart from what changed, by what a hundred others hold."""
+
 
 class _View(Mapping[str, Json]):
     """Stored objects, decoded when somebody looks."""
@@ -65,7 +68,7 @@ class Decider:
 
     def decide(self, now: Time) -> list[Write]:
         state = self._observer.state
-        plan = self.plan = settle(state, now)
+        plan = self.plan = settle(state, now, _ACTIONS)
         self.given = self._rests_on(plan) if plan.actions else []
         if not plan.actions:
             return []

@@ -148,7 +148,8 @@ class Queueing:
         await self.mirror.start(_QUEUES_FIRST)
         for table in self.mirror:
             table.on_change(lambda _key, _before, _after: self.wake())
-        self.jobs.agenda.starting = self.observer.looks.starting = False
+        self.observer.looks.starting = False
+        self.jobs.begin()
         self.known.set()
         self._wake.set()
         while True:

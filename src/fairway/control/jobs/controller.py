@@ -72,7 +72,7 @@ class Jobs:
         self._client = client
         self._clock = clock
         self._recorder = recorder
-        self.state = State()
+        self.state = State(lambda name, namespace: self._jobs.get(name, namespace))
         self.rounds = Rounds("jobs", clock, self._round, ROUND_JOBS)
         self._jobs = Reflector(client, JOBS, _JobNews(self), sleep=sleep, uniform=uniform)
         self._pods = Reflector(client, PODS, _PodNews(self), sleep=sleep, uniform=uniform)
@@ -324,9 +324,8 @@ class _JobNews:
 
     def added(self, item: Item) -> None:
         head = head_of(item)
-        uid = self._jobs.state.see_job(item, head)
         if self._jobs.synced or not head.at_rest:
-            self._jobs.rounds.look((uid,))
+            self._jobs.rounds.look((self._jobs.state.see_job(item, head),))
 
     def modified(self, _before: Item, item: Item) -> None:
         self._jobs.rounds.look((self._jobs.state.see_job(item),))

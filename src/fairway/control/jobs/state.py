@@ -6,6 +6,7 @@ looking at a Job costs what its open pods cost, not what it has run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any
@@ -192,9 +193,12 @@ class Tracked:
 
 
 class State:
-    """All Jobs by uid. What changes returns the uid of the Job to look at again, or nothing."""
+    """All Jobs by uid, but for those that were found at rest: whoever keeps their objects is asked for one when a pod of it comes by. What
+    changes returns the uid of the Job to look at again, or nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_rest: Callable[[str, str], Item | None] = lambda _name, _namespace: None) -> None:
+        """at_rest: the Job of a name and a namespace, as it was found."""
+        self._at_rest = at_rest
         self.jobs: dict[str, Tracked] = {}
         self.orphans: dict[str, dict[str, Item]] = {}
         """Pods that nobody controls, by namespace: Jobs that select by hand may adopt them."""
@@ -258,13 +262,21 @@ class State:
         owner = facts.owner
         if not owner:
             return ()
-        tracked = self.jobs.get(owner)
+        tracked = self.jobs.get(owner) or self._roused(facts)
         if tracked is None:
             if not view(facts).tracked:
                 return ()
             tracked = self.jobs[owner] = Tracked(owner, (facts.metadata.namespace, ""))
         self.orphans.get(facts.metadata.namespace, {}).pop(facts.metadata.uid, None)
         return (owner,) if self._see(tracked, item, view(facts)) else ()
+
+    def _roused(self, facts: PodFacts) -> Tracked | None:
+        """The Job of a pod, if it was at rest until now."""
+        item = self._at_rest(facts.owner_name, facts.metadata.namespace)
+        if item is None or item.uid != facts.owner:
+            return None
+        self.see_job(item)
+        return self.jobs.get(facts.owner)
 
     def _see(self, tracked: Tracked, item: Item, pod: PodView) -> bool:
         known = tracked.pods.get(pod.uid)

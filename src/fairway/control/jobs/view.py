@@ -60,7 +60,11 @@ class PodView:
 class _Owner(msgspec.Struct, gc=False):
     uid: str = ""
     kind: str = ""
+    name: str = ""
     controller: bool = False
+
+
+_NOBODY = _Owner()
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -126,10 +130,18 @@ class PodFacts(msgspec.Struct, gc=False):
     @property
     def owner(self) -> str:
         """The uid of the Job that controls it, or nothing."""
+        return self._job.uid
+
+    @property
+    def owner_name(self) -> str:
+        return self._job.name
+
+    @property
+    def _job(self) -> _Owner:
         for reference in self.metadata.owner_references:
             if reference.controller:
-                return reference.uid if reference.kind == "Job" else ""
-        return ""
+                return reference if reference.kind == "Job" else _NOBODY
+        return _NOBODY
 
     @property
     def orphan(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from fairway.api.errors import ApiError
 from fairway.control.adapters import JobAdapter, Json
 from fairway.control.adapters.names import GROUP_NAME
 from fairway.control.admission.sketch import Owner, glimpse
-from fairway.control.agenda import Agenda
+from fairway.control.agenda import FOUND_BESIDE_NEWS, Agenda
 from fairway.control.apply import Write
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Mirror, Table
@@ -30,6 +31,7 @@ FOUND_MAX = 50
 
 
 _GROUPED = GROUP_NAME.encode()
+_IN_A_GROUP: Json = {"metadata": {"name": "", "labels": {GROUP_NAME: "group"}}}
 
 
 class JobKey(NamedTuple):
@@ -63,6 +65,8 @@ class Jobs:
         self._running = RunningPods(mirror[PODS], self._on_pods_ended)
         self._rules = JobRules(config, mirror[FLAVORS], priorities, self._running)
         self.agenda: Agenda[JobKey] = Agenda()
+        self._unseen: list[tuple[int, list[str]]] = []
+        """What was found at the start and nobody has looked at yet: objects by the index of their adapter, last first."""
         self._groups: dict[JobKey, dict[str, None]] = {}
         """The objects of jobs that are more than one. Whoever is a job by itself has its name, and nothing is kept of it here."""
         self._by_owner: dict[str, tuple[str, ...]] = {}
@@ -73,6 +77,8 @@ class Jobs:
         self._kinds: Mapping[tuple[str, str], int] = {
             (adapter.resource.api_version, adapter.kind): index for index, adapter in enumerate(self._adapters)
         }
+        self._grouping = [bool(adapter.group(_IN_A_GROUP)) for adapter in self._adapters]
+        """Which kinds of jobs may be several objects."""
         for index, adapter in enumerate(self._adapters):
             self._listen(index, mirror[adapter.resource])
         self._workloads.on_change(self._on_workload)
@@ -81,11 +87,35 @@ class Jobs:
 
     @property
     def busy(self) -> bool:
-        return bool(self.agenda)
+        return bool(self.agenda) or bool(self._unseen)
+
+    def begin(self) -> None:
+        """All that is there is known. From now on what is told happens; what was found is looked at little by little."""
+        self.agenda.starting = False
+        tables = ((index, list(self._table(index))) for index in range(len(self._adapters)))
+        self._unseen = [(index, keys[::-1]) for index, keys in tables if keys]
+
+    def _take(self) -> list[JobKey]:
+        taken = self.agenda.take(LOOKS_MAX, FOUND_MAX)
+        if self._unseen:
+            index, keys = self._unseen[-1]
+            count = min(len(keys), FOUND_BESIDE_NEWS if taken else FOUND_MAX)
+            found = (self._alone(index, keys.pop()) for _ in range(count))
+            taken += [job for job in found if job is not None]
+            if not keys:
+                self._unseen.pop()
+        return taken
+
+    def _alone(self, index: int, key: str) -> JobKey | None:
+        """An object that is a job by itself, unless it is plain that queueing has nothing to do with it."""
+        item = self._table(index).item(key)
+        if item is None or not self._managed.maybe(item.value) or _GROUPED in item.value:
+            return None
+        return JobKey(index, *key.split("/", 1))
 
     def reconcile(self, now: Time) -> list[Write]:
         writes: list[Write] = []
-        for key in self.agenda.take(LOOKS_MAX, FOUND_MAX):
+        for key in self._take():
             look = self._look(key)
             if look is None:
                 continue
@@ -130,17 +160,16 @@ class Jobs:
     # --- what changed -----------------------------------------------------------------------------------------------
 
     def _listen(self, index: int, table: Table) -> None:
-        table.on_change(lambda key, before, after: self._on_job(index, key, before, after))
+        table.on_change(partial(self._on_job, index))
 
     def _on_job(self, index: int, key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
         assert item is not None
+        if self.agenda.starting and before is None and not (self._grouping[index] and _GROUPED in item.value):
+            return  # it will be looked at when its turn comes
         if not self._managed.maybe(item.value) and not (before is not None and self._managed.maybe(before.value)):
             return
         namespace, _, name = key.partition("/")
-        if self.agenda.starting and before is None and _GROUPED not in item.value:
-            self.agenda.add(JobKey(index, namespace, name))  # the rest will be seen when its turn comes
-            return
         adapter, obj = self._adapters[index], {"metadata": _head(item.value).metadata}
         group = adapter.group(obj)
         job = JobKey(index, namespace, group or name)
@@ -167,12 +196,16 @@ class Jobs:
                 del self._groups[job]
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
+        seen = self._workloads.read(after, glimpse) if after is not None else None
+        owners = seen.metadata.owner_references if seen is not None else ()
+        urgent = seen is not None and seen.is_live
+        if self.agenda.starting and before is None and not urgent:
+            for owner in owners:  # its job was found too, and waits for its turn
+                self._own(owner.uid, key, there=True)
+            return
         if after is None and key in self._taken:
             self.agenda.add(self._taken.pop(key))
         namespace = key.partition("/")[0]
-        found = self.agenda.starting and before is None  # its job was found too, and waits for its turn
-        owners = self._owners(after)
-        urgent = after is not None and self._workloads.read(after, glimpse).is_live
         last = self._is_last(WORKLOADS, key)
         for owner in self._owners(before):
             self._own(owner.uid, key, there=False)
@@ -180,9 +213,9 @@ class Jobs:
                 self._mark(owner, namespace, urgent=urgent)
         for owner in owners:
             self._own(owner.uid, key, there=True)
-            if (urgent or not found) and not last:
+            if not last:
                 self._mark(owner, namespace, urgent=urgent)
-        if not found and not last:
+        if not last:
             self._mark_namesakes(key)
 
     def _owners(self, workload: Item | None) -> Sequence[Owner]:
@@ -245,11 +278,7 @@ class Jobs:
         self._last.clear()
         self.agenda.update(self._groups)
         for index in range(len(self._adapters)):
-            table = self._table(index)
-            for key in table:
-                item = table.item(key)
-                if item is not None and self._managed.maybe(item.value) and _GROUPED not in item.value:
-                    self.agenda.add(JobKey(index, *key.split("/", 1)))
+            self.agenda.update(job for key in self._table(index) if (job := self._alone(index, key)) is not None)
 
     # --- what is there ----------------------------------------------------------------------------------------------
 

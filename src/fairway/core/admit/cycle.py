@@ -33,11 +33,14 @@ def cycle(state: AdmitState, now: Time, queues: Iterable[str] | None = None) -> 
     return plan
 
 
-def settle(state: AdmitState, now: Time) -> Plan:
-    """Rounds until nothing changes, for every tree in which something happened since the last time."""
+def settle(state: AdmitState, now: Time, most: int | None = None) -> Plan:
+    """Rounds until nothing changes, for every tree in which something happened since the last time.
+
+    most: after so many actions the trees that are left stay dirty, and have their turn the next time.
+    """
     plan = Plan()
     state.flush(now)
-    while state.dirty:
+    while state.dirty and (most is None or len(plan.actions) < most):
         name = next(iter(state.dirty))
         node = state.tree.queues.get(name)
         members = [member.name for member in state.tree.queues_under(node.root)] if node is not None else [name]
