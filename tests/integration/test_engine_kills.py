@@ -333,6 +333,23 @@ async def test_a_shim_has_one_run_after_another_and_hears_nothing_that_is_for_an
         assert (stopped.exit_code, stopped.message) == (143, "stopped on request")
 
 
+@asynchronous
+async def test_nothing_of_a_run_is_left_in_a_shim_that_waits_for_the_next(tmp_path: Path) -> None:
+    folder, left = tmp_path / "engine", []
+    commands = [("true",), ("echo", "said"), ("no-such-command",), ("/bin/sh", "-c", "sleep 1000 & exit 3")] * 2
+    async with engine_in(folder) as engine:
+        for number, argv in enumerate(commands):
+            run = RunSpec(f"r{number}", argv, cwd=str(tmp_path), limits=Limits(open_files=50 if number > 4 else None))
+            await engine.start(run)
+            await final(engine, run.id)
+            waiting = f"/proc/{shim_of(folder, run.id)}"
+            assert await asyncio.to_thread(
+                process.wait_until, lambda waiting=waiting: os.readlink(f"{waiting}/cwd") == str(folder), PATIENCE_S
+            )
+            left.append(len(os.listdir(f"{waiting}/fd")))
+    assert len(set(left)) == 1, left
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @asynchronous
 async def test_a_shim_that_is_killed_while_it_waits_for_a_run_is_not_missed(tmp_path: Path, number: int) -> None:

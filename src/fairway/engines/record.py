@@ -19,6 +19,7 @@ import json
 import os
 import struct
 import time
+from collections.abc import Callable
 
 from fairway.engines.machine import LINUX, reach
 
@@ -118,19 +119,21 @@ class Record:
 
     def finish(self, status: dict[str, object]) -> None:
         """Durably. Should there be no room after all it waits for some: the run stays unfinished rather than being lost."""
-        while True:
-            try:
-                return self.try_to_finish(status)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                time.sleep(1)
-
-    def try_to_finish(self, status: dict[str, object]) -> None:
         reach("shim-recording")
-        self.add(status)
+        _patiently(lambda: self.add(status))
         reach("shim-wrote")
-        self.sync()
+        # From here on the run may be forgotten and its slot be another's: we do not write again.
+        _patiently(self.sync)
+
+
+def _patiently(work: Callable[[], None]) -> None:
+    while True:
+        try:
+            return work()
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            time.sleep(1)
 
 
 def _lines(data: bytes) -> bytes:
