@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import random
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from fairway.engines.books import SLOTS, Books, Slot
 from fairway.engines.record import ROOM_BYTES, SLOT_BYTES, Record, begin
+from fairway.engines.runs import Runs
 
 WHO = {"boot": "b", "pid": 1, "start": 2}
 
@@ -98,3 +103,63 @@ def test_what_is_said_of_an_end_is_cut_to_the_room_and_a_line_that_is_not_whole_
     assert said["exit_code"] == 3
     assert 500 < len(said["message"]) < 5000
     assert set(said["message"]) == {"\u20ac"}
+
+
+SECTOR_BYTES = 512
+
+
+def mixed(before: bytes, after: bytes, chance: random.Random) -> bytes:
+    """What a disk may hold when the machine stops while it writes: of each sector the old or the new."""
+    share = chance.random()
+    return b"".join(
+        (after if chance.random() < share else before)[at : at + SECTOR_BYTES]
+        for at in range(0, len(after), SECTOR_BYTES)
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_of_the_last_write_reached_the_disk_no_run_starts_that_was_claimed(tmp_path: Path, seed: int) -> None:
+    """Each step of a run's life, from what was durable before it to what is durable after it."""
+    chance = random.Random(seed)
+    written: list[bytes] = []
+
+    def see(_: int) -> None:
+        written.append((tmp_path / "runs" / "00000001.book").read_bytes())
+
+    with mock.patch.object(os, "fdatasync", see):
+        runs = Runs(tmp_path)
+        runs.open()
+        # Some end where a sector ends: then spec and claim reach the disk apart from each other.
+        size = chance.choice([1, 1, 5]) * SECTOR_BYTES + chance.choice([-100, -1, 0, 0, 1])
+        runs.write([("a", spec_of("a", "x" * (size - len(spec_of("a"))))[:-1])])
+        record = Record(*runs_slot(runs, "a"))
+        assert record.claim({**WHO, "boot": "another"})
+        record.add({"pid": 1, "start": 2, "at": 3.0})
+        record.finish({"id": "a", "state": "exited", "exit_code": 3, "message": "y" * 700})
+        record.close()
+        runs.remove(["a"])
+    spec, claim, status, *forgotten = written
+    assert len(forgotten) == 2
+    steps = itertools.pairwise((bytes(len(spec)), spec, claim, status, *forgotten))
+    for before, after in itertools.chain.from_iterable(itertools.repeat(step, 10) for step in steps):
+        (tmp_path / "runs" / "00000001.book").write_bytes(mixed(before, after, chance))
+        again = Runs(tmp_path)
+        found = again.open()
+        look = again.look("a")
+        if after is spec:
+            assert (found, look.claimed) in (([], False), (["a"], False))
+        elif after is claim:
+            assert found == ["a"]
+        elif after is status:
+            assert found == ["a"]
+            assert look.claimed
+            assert look.orphaned or look.status.exit_code == 3
+        else:
+            assert found == [] or (look.claimed and (look.orphaned or look.status.exit_code == 3))
+        if not found:
+            assert Books(str(tmp_path / "runs")).open() == []
+
+
+def runs_slot(runs: Runs, run_id: str) -> tuple[str, int, int]:
+    _, book, base, size = runs.order(run_id).split()
+    return str(runs.folder / "runs" / book), int(base), int(size)

@@ -20,6 +20,7 @@ SLOTS = 32
 _KEPT_FREE = 2 * SLOTS
 """A book with nothing in it goes where more slots are free."""
 _FEW = SLOTS // 4
+_ZEROS = bytes(SLOT_BYTES)
 _BOOK, _SINGLE = ".book", ".one"
 
 
@@ -81,6 +82,8 @@ class Books:
                 os.unlink(self.path(book))
                 _sync_folder(self._folder)
                 continue
+            # The beginning first: without its claim, what is left of a run must not look like one to start.
+            self.write((slot, b"\0") for slot in theirs)
             self.write((slot, bytes(slot.size)) for slot in theirs)
             free = self._free.setdefault(book, [])
             free += theirs
@@ -105,7 +108,7 @@ class Books:
         slots = [Slot(book, number * SLOT_BYTES, SLOT_BYTES) for number in range(SLOTS)]
         fd = os.open(self.path(book), os.O_RDONLY | os.O_CLOEXEC)
         try:
-            used = [slot for slot in slots if os.pread(fd, 1, slot.base) != b"\0"]
+            used = [slot for slot in slots if os.pread(fd, slot.size, slot.base) != _ZEROS]
         finally:
             os.close(fd)
         self._free[book] = [slot for slot in reversed(slots) if slot not in used]
