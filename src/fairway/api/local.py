@@ -160,8 +160,6 @@ class LocalClient:
         if self._notes is not None and type(body) is Event and not options.dry_run:
             return self._notes.write(target, body, options)
         if type(body) is target.version.type and isinstance(body, Object):
-            if self._reports is not None and target.kind.name == "Event" and target.kind.native and not options.dry_run:
-                return self._reports.create(target, body, options)
             return self._space.objects.create_object(target, body, options, [])
         return self._space.objects.create(target, plain(body), options)
 

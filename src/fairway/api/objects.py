@@ -173,7 +173,7 @@ class Objects:
         meta.managed_fields = applied or UNSET
         warnings = self._finish("CREATE", target, new, None, options, warnings)
         writers = managed.add_writer("", options.manager, kind.api_version(target.version.name), target.subresource)
-        return self.put(target, new, ABSENT, writers, options, warnings, created=True)
+        return self._put(target, new, ABSENT, writers, options, warnings, created=True)
 
     def _settle_namespace(self, target: Target, meta: Any) -> str:
         if not target.kind.namespaced:
@@ -278,14 +278,14 @@ class Objects:
         over = old.metadata.deletion_timestamp and not old.metadata.deletion_grace_period_seconds
         if over and not new.metadata.finalizers and kind.bucket != "namespaces":
             return self._gone(target, record, options, warnings)
-        return self.put(target, new, record.revision, writers, options, warnings)
+        return self._put(target, new, record.revision, writers, options, warnings)
 
     def rewrite(self, target: Target, record: Record, new: Any, options: Options) -> Write:
         """Write what the system itself decided about an object, beyond what an update may change: its node, for a pod."""
         writers = managed.add_writer(
             record.writers, options.manager, target.kind.api_version(target.version.name), target.subresource
         )
-        return self.put(target, new, record.revision, writers, options, [])
+        return self._put(target, new, record.revision, writers, options, [])
 
     def place(self, target: Target, body: Body, options: Options) -> Write:
         """Write an object as it is elsewhere: with its uid and its status, over the one of its name that is there, or as a new one.
@@ -303,14 +303,14 @@ class Objects:
         if record is None:
             if target.namespace:
                 self.require_namespace(target.namespace)
-            return self.put(target, new, ABSENT, writers, options, [], created=True)
+            return self._put(target, new, ABSENT, writers, options, [], created=True)
         old = codec.stored(kind, record.value)
         if old.metadata.uid != meta.uid:
             raise already_exists(kind, target.name)
         meta.resource_version = old.metadata.resource_version
         if new == old:
             return Write(target, None, record.value)
-        return self.put(target, new, record.revision, writers, options, [])
+        return self._put(target, new, record.revision, writers, options, [])
 
     def _check_identity(self, target: Target, record: Record, old: Any, meta: Any) -> None:
         kind = target.kind
@@ -367,7 +367,7 @@ class Objects:
             new.status.phase = "Terminating"
         if new == old:
             return Write(target, None, record.value, admission.warnings)
-        return self.put(target, new, record.revision, record.writers, options, admission.warnings)
+        return self._put(target, new, record.revision, record.writers, options, admission.warnings)
 
     def _grace(self, kind: Kind, old: Any, how: DeleteOptions) -> tuple[int, Time]:
         """Seconds left to whoever ends the object, and until when. What was granted once can only be shortened."""
@@ -441,7 +441,7 @@ class Objects:
             warnings = [*warnings, target.version.deprecated]
         return warnings
 
-    def put(
+    def _put(
         self,
         target: Target,
         new: Any,
@@ -452,7 +452,6 @@ class Objects:
         *,
         created: bool = False,
     ) -> Write:
-        """What was checked already, or needs no check, ready to be stored."""
         kind = target.kind
         head = codec.header(kind, new)
         value = codec.write(kind, new)

@@ -127,9 +127,10 @@ class Reads:
             token = self._write_cursor(revision, records[-1].path) if end < stop else ""
             return Page(records, revision, token, stop - end if token else None)
         records = []
+        mark = selection.labels.mark if selection.labels is not None else b""
         for index in range(start, stop):
             record = bucket.records[paths[index]]
-            if not selection.matches(record):
+            if mark not in record.head or not selection.matches(record):
                 continue
             if limit and len(records) == limit:
                 token = self._write_cursor(revision, records[-1].path)

@@ -1,9 +1,9 @@
-"""What our own controllers report of an object: its status, put into the stored bytes without touching the rest. And the Events that they note.
+"""What our own controllers report of an object: its status, put into the stored bytes without touching the rest.
 
 A controller decides a status from the object that is there, by rules of its own; most writes of a job's life are such reports. So a report is
 checked for its types and its revision, and for nothing that only a stranger could get wrong; it is whole, so that only the defaults of its types
-are filled in; and nothing is decoded, defaulted or encoded again that it leaves alone. What is out of the ordinary (an object with managed fields, or on its way out; a kind whose status cannot be told from
-the rest by looking at the bytes) takes the long way of every other update.
+are filled in; and nothing is decoded, defaulted or encoded again that it leaves alone. What is out of the ordinary (an object with managed
+fields, or on its way out; a kind whose status cannot be told from the rest by looking at the bytes) takes the long way of every other update.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from fairway.api import codec, managed
 from fairway.api.codec import FieldReader
-from fairway.api.errors import already_exists, conflict
+from fairway.api.errors import conflict
 from fairway.api.objects import Objects
 from fairway.api.request import Options, Target, Write
 from fairway.kinds import schema
@@ -24,7 +24,7 @@ from fairway.kinds.defaults import fill
 from fairway.kinds.kind import Kind, convert
 from fairway.kinds.meta import Object
 from fairway.kinds.types import encode
-from fairway.store import ABSENT, Put, Record
+from fairway.store import Put, Record
 from fairway.store.record import STAMP
 
 Json = dict[str, Any]
@@ -50,18 +50,6 @@ class Reports:
             if plan is not None and _MANAGED not in record.value and _LEAVING not in record.value:
                 return self._write(plan, target, record, body, options)
         return self._objects.update(target, only_status(target, body), options)
-
-    def create(self, target: Target, obj: Object, options: Options) -> Write:
-        """An Event that one of us noted, which is as it should be, and which nobody else has a say in."""
-        kind, meta, objects = target.kind, obj.metadata, self._objects
-        namespace, name = str(meta.namespace or "default"), str(meta.name)
-        target = Target(kind, target.version, namespace, name)
-        if objects.store.latest(kind.bucket, target.path) is not None:
-            raise already_exists(kind, name)
-        objects.require_namespace(namespace)
-        meta.uid, meta.creation_timestamp = objects.ids.uid(), objects.now()
-        writers = managed.add_writer("", options.manager, kind.api_version(target.version.name), "")
-        return objects.put(target, obj, ABSENT, writers, options, [], created=True)
 
     def _write(self, plan: _Plan, target: Target, record: Record, body: Json, options: Options) -> Write:
         _check(target, record, body["metadata"])

@@ -76,7 +76,7 @@ class Bucket:
             self._dropped.clear()
         if self._added:
             if len(self._added) > few:
-                ordered += self._added
+                ordered += self._added if ordered else self.records  # in the order of their coming, much is in order
                 ordered.sort()
             else:
                 for path in self._added:

@@ -53,6 +53,12 @@ class Batch(msgspec.Struct):
     volatile: list[str]
     """Buckets that hold volatile records from now on."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is rows and nothing else."""
+        rest = self.appended or self.trimmed or self.garbage or self.ceiling or self.volatile
+        return bool(self.rows) and not rest
+
 
 class State(msgspec.Struct):
     """Where the log stands, read when it is opened."""

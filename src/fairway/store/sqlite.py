@@ -120,31 +120,37 @@ class SqliteLog:
 
     def write(self, batch: Batch) -> None:
         with self._explained():
-            db = self._connection
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                self._insert(db, batch.rows)
-                if batch.appended:
-                    db.executemany(_SQL["append"], [(row.stream, row.sequence, row.data) for row in batch.appended])
-                if batch.trimmed:
-                    db.executemany(_SQL["trim"], batch.trimmed)
-                    db.executemany(_SQL["set_trimmed"], batch.trimmed)
-                for bucket in batch.volatile:
-                    db.execute(_SQL["set_volatile"], (bucket,))
-                if batch.garbage:
-                    db.execute(_SQL["forget"], (msgspec.json.encode(list(batch.garbage)).decode(),))
-                    db.execute(_SQL["set_mark"], ("mark", batch.mark))
-                if batch.ceiling:
-                    db.execute(_SQL["set_mark"], ("ceiling", batch.ceiling))
-                if not batch.rows:
-                    db.execute(_SQL["set_mark"], ("number", batch.number))
-                db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    if db.in_transaction:
-                        db.execute("ROLLBACK")
-                raise
+            if batch.is_plain and len(batch.rows) <= _ROWS_PER_STATEMENT:
+                # One statement is a transaction of its own, and the interpreter's lock changes hands once.
+                self._insert(self._connection, batch.rows)
+            else:
+                self._write_together(self._connection, batch)
         self._checkpoint(_WAL_BYTES_MAX)
+
+    def _write_together(self, db: sqlite3.Connection, batch: Batch) -> None:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            self._insert(db, batch.rows)
+            if batch.appended:
+                db.executemany(_SQL["append"], [(row.stream, row.sequence, row.data) for row in batch.appended])
+            if batch.trimmed:
+                db.executemany(_SQL["trim"], batch.trimmed)
+                db.executemany(_SQL["set_trimmed"], batch.trimmed)
+            for bucket in batch.volatile:
+                db.execute(_SQL["set_volatile"], (bucket,))
+            if batch.garbage:
+                db.execute(_SQL["forget"], (msgspec.json.encode(list(batch.garbage)).decode(),))
+                db.execute(_SQL["set_mark"], ("mark", batch.mark))
+            if batch.ceiling:
+                db.execute(_SQL["set_mark"], ("ceiling", batch.ceiling))
+            if not batch.rows:
+                db.execute(_SQL["set_mark"], ("number", batch.number))
+            db.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+            raise
 
     def _insert(self, db: sqlite3.Connection, rows: list[Row]) -> None:
         for start in range(0, len(rows), _ROWS_PER_STATEMENT):

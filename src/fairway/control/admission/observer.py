@@ -240,9 +240,14 @@ class Observer:
         if sketch is None or known is None:
             return False
         workload = sketch.workload(key, *known)
+        try:
+            self.state.submit(workload, 0)  # whatever only waits has no time to wait for
+        except QueueMissing:
+            return False
+        if not sketch.is_told(_OVER):
+            self.untold.setdefault((workload.queue, workload.shape), {})[key] = None
         if not self._is_quiet(key, sketch):
             self.looks.add(key)
-        self._wait(workload, untold=not sketch.is_told(_OVER))
         self.queues_touched[workload.queue] = self.tenants_touched[workload.tenant_queue] = None
         return True
 

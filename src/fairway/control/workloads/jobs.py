@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ FOUND_MAX = 50
 
 
 _GROUPED = GROUP_NAME.encode()
+_IN_A_GROUP: Json = {"metadata": {"name": "", "labels": {GROUP_NAME: "group"}}}
 
 
 class JobKey(NamedTuple):
@@ -75,6 +77,8 @@ class Jobs:
         self._kinds: Mapping[tuple[str, str], int] = {
             (adapter.resource.api_version, adapter.kind): index for index, adapter in enumerate(self._adapters)
         }
+        self._grouping = [bool(adapter.group(_IN_A_GROUP)) for adapter in self._adapters]
+        """Which kinds of jobs may be several objects."""
         for index, adapter in enumerate(self._adapters):
             self._listen(index, mirror[adapter.resource])
         self._workloads.on_change(self._on_workload)
@@ -156,12 +160,12 @@ class Jobs:
     # --- what changed -----------------------------------------------------------------------------------------------
 
     def _listen(self, index: int, table: Table) -> None:
-        table.on_change(lambda key, before, after: self._on_job(index, key, before, after))
+        table.on_change(partial(self._on_job, index))
 
     def _on_job(self, index: int, key: str, before: Item | None, after: Item | None) -> None:
         item = after or before
         assert item is not None
-        if self.agenda.starting and before is None and _GROUPED not in item.value:
+        if self.agenda.starting and before is None and not (self._grouping[index] and _GROUPED in item.value):
             return  # it will be looked at when its turn comes
         if not self._managed.maybe(item.value) and not (before is not None and self._managed.maybe(before.value)):
             return
