@@ -85,6 +85,8 @@ class Nominator:
         if has is not None:
             self._unpromise(key, cluster)
             name = key
+        elif self._never_told(cluster, queue, key):
+            return
         else:
             self.ledger.settle(cluster, queue, key)
             name, cells = f"-{key}", {each: -amount for each, amount in cells.items()}
@@ -92,6 +94,16 @@ class Nominator:
             return  # the queue's own watch was quicker: what it says has this in it
         self.ledger.promise(cluster, queue, name, cells)
         self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+
+    def _never_told(self, cluster: str, queue: str, key: str) -> bool:
+        """Whether the queue has not told yet that it gave what it has back by now. It may never tell of either: both are one to it."""
+        line = self._settling.get((cluster, queue), deque())
+        waiting = next((each for each in line if each[1] == key), None)
+        if waiting is None:
+            return False
+        line.remove(waiting)
+        self.ledger.settle(cluster, queue, key)
+        return True
 
     def _queue_revision(self, cluster: str, queue: str) -> int:
         link = self._known.links.get(cluster)
