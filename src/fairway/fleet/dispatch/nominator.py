@@ -48,7 +48,7 @@ class Nominator:
         self._offers: dict[tuple[str, str], tuple[str, Offer] | None] = {}
         self._holding: dict[tuple[str, str], tuple[str, dict[str, int]]] = {}
         """By cluster and workload: the queue that gave its copy quota, and what it gave."""
-        self._settling: dict[tuple[str, str], deque[tuple[int, str]]] = {}
+        self._settling: dict[tuple[str, str], deque[tuple[int, str, dict[str, int]]]] = {}
 
     # --- what clusters tell -----------------------------------------------------------------------------------------
 
@@ -82,16 +82,25 @@ class Nominator:
             del self._holding[cluster, key]
         revision = _revision(item)
         queue, cells = has or had or ("", {})
+        undone = {each: -amount for each, amount in cells.items()}
+        name, opposite = key, f"-{key}"
         if has is not None:
             self._unpromise(key, cluster)
-            name = key
         else:
+            name, opposite, cells, undone = opposite, name, undone, cells
+        line = self._settling.setdefault((cluster, queue), deque())
+        told = next((each for each in line if each[1:] == (opposite, undone)), None)
+        if told is not None:
+            # There and back before the queue said anything: what it says does not change by it, so that it may never say it.
+            line.remove(told)
+            self.ledger.settle(cluster, queue, opposite)
+            return
+        if has is None:
             self.ledger.settle(cluster, queue, key)
-            name, cells = f"-{key}", {each: -amount for each, amount in cells.items()}
         if self._queue_revision(cluster, queue) > revision:
             return  # the queue's own watch was quicker: what it says has this in it
         self.ledger.promise(cluster, queue, name, cells)
-        self._settling.setdefault((cluster, queue), deque()).append((revision, name))
+        line.append((revision, name, cells))
 
     def _queue_revision(self, cluster: str, queue: str) -> int:
         link = self._known.links.get(cluster)
