@@ -22,6 +22,7 @@ from fairway.api.errors import ApiError
 from fairway.api.local import LocalClient
 from fairway.control.pods.machine import Declared
 from fairway.control.resources import CLUSTER_QUEUES, PODS, WORKLOADS
+from fairway.engines import machine
 from fairway.node import Node
 from fairway.store.log import Batch
 from fairway.store.sqlite import SqliteLog
@@ -36,6 +37,7 @@ def run(folder: Path, step: str) -> None:
     logging.basicConfig(filename=folder / "node.log", level=logging.WARNING)
     if step and not step.partition("-")[2].startswith("write:"):
         os.environ["FAIRWAY_FAULT"] = f"{step}:{folder / 'fault'}"
+        machine.arm()
         step = ""
     asyncio.run(_Life(folder, step).live())
 

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from fairway.engines.books import SLOT_BYTES, Slot
+from fairway.engines.books import Slot
 from fairway.engines.engine import RunState, RunStatus
 from fairway.engines.machine import read_small
 from fairway.engines.process import ProcessEngine
-from fairway.engines.record import Record
+from fairway.engines.record import SLOT_BYTES, Record
 from fairway.runtime import process
 
 PATIENCE_S = 30.0

@@ -182,7 +182,7 @@ def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(n
 
 def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: Node) -> None:
     """Seeded in what it kills and when; what the machine does with that is its own."""
-    count, chance = 320, random.Random(7)
+    count, chance = 960, random.Random(7)
     jobs = [
         node.job(f"r{number}", number % 8, memory=(64 << 20) if number % 40 == 0 else None) for number in range(count)
     ]
@@ -331,6 +331,23 @@ async def test_a_shim_has_one_run_after_another_and_hears_nothing_that_is_for_an
         await engine.stop("long", 10)
         [stopped] = await final(engine, "long")
         assert (stopped.exit_code, stopped.message) == (143, "stopped on request")
+
+
+@asynchronous
+async def test_nothing_of_a_run_is_left_in_a_shim_that_waits_for_the_next(tmp_path: Path) -> None:
+    folder, left = tmp_path / "engine", []
+    commands = [("true",), ("echo", "said"), ("no-such-command",), ("/bin/sh", "-c", "sleep 1000 & exit 3")] * 2
+    async with engine_in(folder) as engine:
+        for number, argv in enumerate(commands):
+            run = RunSpec(f"r{number}", argv, cwd=str(tmp_path), limits=Limits(open_files=50 if number > 4 else None))
+            await engine.start(run)
+            await final(engine, run.id)
+            waiting = f"/proc/{shim_of(folder, run.id)}"
+            assert await asyncio.to_thread(
+                process.wait_until, lambda waiting=waiting: os.readlink(f"{waiting}/cwd") == str(folder), PATIENCE_S
+            )
+            left.append(len(os.listdir(f"{waiting}/fd")))
+    assert len(set(left)) == 1, left
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairway.engines.books import SLOT_BYTES, SLOTS, Books, Slot
-from fairway.engines.record import ROOM_BYTES, Record, begin
+from fairway.engines.books import SLOTS, Books, Slot
+from fairway.engines.record import ROOM_BYTES, SLOT_BYTES, Record, begin
 
 WHO = {"boot": "b", "pid": 1, "start": 2}
 

@@ -10,6 +10,7 @@ the objects as they are then; everything it does can be repeated, so a crash in 
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -46,6 +47,8 @@ class GarbageCollector:
         self._worker = Worker("garbage-collector", self._step)
         self._complete = False
         """Whether the index holds all that is there: nothing is decided before."""
+        self._awaited = False
+        """Whether something was deleted, so that somebody may wait for the index."""
         space.store.listen(self._observe)
 
     def start(self) -> None:
@@ -68,8 +71,7 @@ class GarbageCollector:
                         self._look_at(record)
         missing = set(self._dependents)
         for bucket in self._space.store.buckets():
-            kind = self._space.registry.bucket(bucket)
-            if kind is not None and kind.volatile:
+            if self._is_volatile(bucket):
                 continue  # nothing belongs to what may be lost
             async for records in self._slices(bucket):
                 missing.difference_update([codec.uid_of(record.value) for record in records])
@@ -77,18 +79,24 @@ class GarbageCollector:
             self._enqueue(key)
 
     async def _slices(self, bucket: str) -> AsyncIterator[list[Record]]:
-        """All records, each as it is when its turn comes. Nobody waits for this: others go first."""
+        """All records, each as it is when its turn comes. While nobody waits for this, others go first."""
         records = self._space.store.bucket(bucket).records
         paths = list(records)
         for start in range(0, len(paths), _SLICE):
             yield [record for path in paths[start : start + _SLICE] if (record := records.get(path)) is not None]
             if start + _SLICE < len(paths):
-                await give_way()
+                await (asyncio.sleep(0) if self._awaited else give_way())
+
+    def _is_volatile(self, bucket: str) -> bool:
+        kind = self._space.registry.bucket(bucket)
+        return kind is not None and kind.volatile
 
     # --- observe --------------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event) -> None:
         record, previous = event.record, event.previous
+        if not self._complete and (event.deleted or _leaves(record)) and not self._is_volatile(record.bucket):
+            self._awaited = True
         same = previous is not None and (previous.head == record.head or previous.owners == record.owners)
         if previous is not None and (event.deleted or not same):
             self._index(previous, add=False)

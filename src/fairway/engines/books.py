@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairway.engines.machine import LINUX, reach
+from fairway.engines.record import SLOT_BYTES
 
-SLOT_BYTES = 8192
 SLOTS = 32
 _KEPT_FREE = 2 * SLOTS
 """A book with nothing in it goes where more slots are free."""

@@ -15,6 +15,8 @@ import time
 LINUX = sys.platform == "linux"
 _LIBC = ctypes.CDLL(None) if LINUX else None
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
+_fault = ("", "", "")
+_NO_PROCESS = [b"0"] * 20
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -47,18 +49,37 @@ BOOT_ID = _boot_id()
 
 def start_ticks(pid: int) -> int:
     """When a process started, in the kernel's ticks: together with the pid it names one process. 0: there is none, or no telling."""
+    return int(_stat(pid)[19])
+
+
+def _stat(pid: int | str) -> list[bytes]:
+    """What the kernel says of a process after its name, in one read; zeros, if there is none."""
     try:
-        return int(read_small(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19])
-    except (OSError, IndexError, ValueError):
-        return 0
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return _NO_PROCESS
+    try:
+        return os.read(fd, 4096).rpartition(b")")[2].split() or _NO_PROCESS
+    except OSError:
+        return _NO_PROCESS
+    finally:
+        os.close(fd)
+
+
+def arm() -> None:
+    """Takes FAIRWAY_FAULT=POINT:FILE from the environment, as every process does that loads this."""
+    global _fault
+    _fault = os.environ.get("FAIRWAY_FAULT", "").partition(":")
+
+
+arm()
 
 
 def reach(point: str) -> None:
-    """A place where tests let the process die: FAIRWAY_FAULT=POINT:FILE kills it there once, for the file is then there."""
-    wanted, _, marker = os.environ.get("FAIRWAY_FAULT", "").partition(":")
-    if wanted == point:
+    """A place where tests let the process die: a fault kills it there once, for its file is then there."""
+    if point == _fault[0]:
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(os.open(_fault[2], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -68,9 +89,7 @@ def _families() -> dict[int, list[int]]:
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
             if name.isdigit():
-                with contextlib.suppress(OSError, ValueError, IndexError):
-                    parent = int(read_small(f"/proc/{name}/stat").rpartition(b")")[2].split()[1])
-                    below.setdefault(parent, []).append(int(name))
+                below.setdefault(int(_stat(name)[1]), []).append(int(name))
     return below
 
 

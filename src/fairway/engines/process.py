@@ -64,6 +64,7 @@ class ProcessEngine:
 
     def __init__(self, folder: Path, *, rescan_s: float = RESCAN_S, use_cgroups: bool = True) -> None:
         self.folder = folder.resolve()
+        self._notify = str(self.folder / NODE_SOCKET)
         self._rescan_s = rescan_s
         self._use_cgroups = use_cgroups
         self._folders = runs.Runs(self.folder)
@@ -258,7 +259,7 @@ class ProcessEngine:
             "mounts": [[mount.source, mount.path, mount.read_only] for mount in run.mounts],
             "lease": os.path.abspath(run.lease) if run.lease else "",
             "lease_since": run.lease_since,
-            "notify": str(self.folder / NODE_SOCKET),
+            "notify": self._notify,
             "log_bytes": run.limits.log_bytes,
             "memory_bytes": run.limits.memory_bytes,
             "open_files": run.limits.open_files,

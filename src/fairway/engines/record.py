@@ -19,12 +19,15 @@ import json
 import os
 import struct
 import time
+from collections.abc import Callable
 
 from fairway.engines.machine import LINUX, reach
 
+SLOT_BYTES = 8192
 ROOM_BYTES = 4096
 """For all lines after the spec."""
 _LOOK_AGAIN_S = 0.001
+_ZEROS = bytes(SLOT_BYTES)
 _FLOCK = "hhqqi4x" if LINUX else "qqihh"
 
 
@@ -34,7 +37,7 @@ def begin(spec: bytes) -> bytes:
 
 
 class Record:
-    """An open record, as of the last look."""
+    """An open record, as of the last look. A line that its slot has no room for says less in its message."""
 
     def __init__(self, path: str, base: int, size: int, flags: int = os.O_RDWR) -> None:
         self.fd = os.open(path, flags | os.O_CLOEXEC)
@@ -52,7 +55,7 @@ class Record:
         os.close(self.fd)
 
     def look(self) -> None:
-        data = os.pread(self.fd, self._size, self._base).rstrip(b"\0")
+        data = _lines(os.pread(self.fd, self._size, self._base))
         self.spec, *self.lines = data.split(b"\n")
         self.claimed = bool(self.lines and self.lines[0])
         # A line that is not whole is ended by the next.
@@ -102,7 +105,11 @@ class Record:
     def add(self, line: dict[str, object]) -> None:
         data = (b"\n" if self._torn else b"") + json.dumps(line).encode() + b"\n"
         if self._end + len(data) > self._size:
-            raise OSError(errno.EFBIG, "a record's line is too long for its slot")
+            message = str(line.get("message", ""))
+            if not message:
+                raise OSError(errno.EFBIG, "a record's line is too long for its slot")
+            self.add({**line, "message": message[: len(message) * 3 // 4]})
+            return
         os.pwrite(self.fd, data, self._base + self._end)
         self._end += len(data)
         self._torn = False
@@ -112,21 +119,26 @@ class Record:
 
     def finish(self, status: dict[str, object]) -> None:
         """Durably. Should there be no room after all it waits for some: the run stays unfinished rather than being lost."""
-        while True:
-            try:
-                return self.try_to_finish(status)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                time.sleep(1)
-
-    def try_to_finish(self, status: dict[str, object]) -> None:
-        """What it says of the reason is cut to the room that there is."""
-        message = str(status["message"])
-        room = self._size - self._end - 2 - len(json.dumps({**status, "message": ""}))
-        while message and len(json.dumps(message)) - 2 > room:
-            message = message[: len(message) * 3 // 4]
         reach("shim-recording")
-        self.add({**status, "message": message})
+        _patiently(lambda: self.add(status))
         reach("shim-wrote")
-        self.sync()
+        # From here on the run may be forgotten and its slot be another's: we do not write again.
+        _patiently(self.sync)
+
+
+def _patiently(work: Callable[[], None]) -> None:
+    while True:
+        try:
+            return work()
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            time.sleep(1)
+
+
+def _lines(data: bytes) -> bytes:
+    """Without the zeros behind them. After a crash of the machine there may be some within."""
+    end = data.find(b"\0")
+    if end < 0:
+        return data
+    return data[:end] if data[end:] == _ZEROS[: len(data) - end] else data.rstrip(b"\0")

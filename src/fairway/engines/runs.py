@@ -231,7 +231,8 @@ class Runs:
                 if here
                 else "the machine restarted while it ran; whether it did its work is not known",
             )
-            record.try_to_finish(msgspec.to_builtins(status))
+            record.add(msgspec.to_builtins(status))
+            record.sync()
             return status
         finally:
             record.close()

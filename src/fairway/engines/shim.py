@@ -54,9 +54,9 @@ RUNS_MAX = 1000
 """That one process serves: whatever it gathers in that time goes with it."""
 ORDER_BYTES_MAX = 512
 LOOK = signal.SIGUSR1
-"""From an engine: there may be a wish in your run's folder."""
+"""From an engine: there may be a wish to end your run."""
 STOP_GRACE_S = 10.0
-"""For a SIGTERM that comes with no request in the folder."""
+"""For a SIGTERM that comes with no such wish."""
 LEASE_GRACE_S = 5.0
 LEASE_CHECK_S = 1.0
 """How late a lease's end may be noticed after the machine slept."""
@@ -524,6 +524,7 @@ def _serve(reader: int, root: str, line: Line) -> int:
         code = main(root, run, line)
         if code == UNABLE:
             return UNABLE
+        os.chdir(root)  # What is mounted where it ran can be unmounted.
         if code == CLAIMED_BEFORE:
             line.tell(line.done)
     return DONE

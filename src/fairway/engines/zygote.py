@@ -319,6 +319,8 @@ class Zygote:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGCONT)
                 continue
+            if pid in self._shims:
+                self._hear_shims()  # What it said before it ended.
             one = self._shims.pop(pid, None)
             code = os.waitstatus_to_exitcode(status)
             if one is not None:

@@ -287,7 +287,9 @@ def test_an_owner_that_is_deleted_while_the_collector_still_reads_takes_its_depe
         waiting = [asyncio.create_task(world.gone(CONFIGMAPS, f"m-{number}")) for number in (0, 249)]
         await asyncio.sleep(0)
         assert not world.garbage._complete
+        assert not world.garbage._awaited
         await world.client.delete(CONFIGMAPS, name, "default", Deletion("Foreground"))
+        assert world.garbage._awaited
         await asyncio.gather(*waiting, world.gone(CONFIGMAPS, name))
         assert (await world.client.list(CONFIGMAPS)).items == []
 
