@@ -119,8 +119,11 @@ class Node:
         served = []
         for space in self.spaces:
             await space.store.open()
-            self._access[space.name] = await self._keep(space)
-            cluster = await self._run_on_this_machine(space)
+            self._access[space.name], keepers = await self._keep(space)
+            cluster, runners = await self._run_on_this_machine(space)
+            # What ran is found again by a thread, which gets no turn while a hundred thousand objects are read.
+            for keeper in (*keepers, *runners):
+                self._look_after(keeper)
             self.cluster = self.cluster or cluster
             logs = cluster.engine if cluster is not None else None
             fleet = self._lead(space) if space.name == self._hub else None
@@ -133,7 +136,7 @@ class Node:
         app.ready = True
         return app
 
-    async def _keep(self, space: Space) -> SpaceAccess:
+    async def _keep(self, space: Space) -> tuple[SpaceAccess, list[Keeper]]:
         kinds, garbage, namespaces = CustomKinds(space), GarbageCollector(space), NamespaceController(space)
         kinds.load()
         await bootstrap.ensure(space, [*bootstrap.namespaces(), *bootstrap_objects()])
@@ -144,9 +147,8 @@ class Node:
         access = SpaceAccess(space)
         token_keeper = tokens.TokenKeeper(space, access.authenticator)
         aggregation = Aggregation(space, access.authorizer)
-        for keeper in (kinds, garbage, namespaces, EventExpiry(space), in_use, queueing, token_keeper, aggregation):
-            self._look_after(keeper)
-        return access
+        expiry = EventExpiry(space)
+        return access, [kinds, garbage, namespaces, expiry, in_use, queueing, token_keeper, aggregation]
 
     def _look_after(self, keeper: Keeper) -> None:
         keeper.start()
@@ -176,10 +178,10 @@ class Node:
         """What the space has to run things on, if it has anything."""
         return self._machine if space.name == self._engine else None
 
-    async def _run_on_this_machine(self, space: Space) -> Cluster | None:
+    async def _run_on_this_machine(self, space: Space) -> tuple[Cluster | None, list[Keeper]]:
         declared = self._runs_here(space)
         if declared is None or self._data is None:
-            return None
+            return None, []
         folder = self._data / "spaces" / space.name
         place = self._place = self._place or this_machine()
         leases = place.leases(folder / "leases")
@@ -202,9 +204,7 @@ class Node:
         sets = JobSets(
             LocalClient(space, "jobset-controller", reports=True), self._clock, cluster.recorder, self._ids.uniform
         )
-        for keeper in (fencing, sets, jobs, cluster):
-            self._look_after(keeper)
-        return cluster
+        return cluster, [fencing, sets, jobs, cluster]
 
     def _capacity(self, space: Space) -> dict[str, str] | None:
         """What the space's default queue may give out: what its machine has, if it has one."""

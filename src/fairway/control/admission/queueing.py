@@ -14,6 +14,7 @@ from typing import Any
 
 from fairway.api.client import Client, Known
 from fairway.api.errors import ApiError
+from fairway.api.worker import give_way
 from fairway.control.adapters import ADAPTERS, JobAdapter
 from fairway.control.admission.decider import Decider
 from fairway.control.admission.lifecycle import Lifecycle, Verdict
@@ -163,6 +164,8 @@ class Queueing:
             self._wake.clear()
             try:
                 if await self.step():
+                    if self.jobs.only_found and not self._wake.is_set():
+                        await give_way()
                     self._wake.set()
                 elif not self._wake.is_set() and not self._telling.busy and not self._status.due:
                     self.idle.set()

@@ -89,6 +89,11 @@ class Jobs:
     def busy(self) -> bool:
         return bool(self.agenda) or bool(self._unseen)
 
+    @property
+    def only_found(self) -> bool:
+        """Whether nobody waits for what is left to look at."""
+        return bool(self._unseen) and not self.agenda
+
     def begin(self) -> None:
         """All that is there is known. From now on what is told happens; what was found is looked at little by little."""
         self.agenda.starting = False
