@@ -68,7 +68,8 @@ def test_a_disk_that_says_done_before_it_is(monkeypatch: pytest.MonkeyPatch) -> 
 
     run = SlowDisk.run
     monkeypatch.setattr(SlowDisk, "run", hasty)
-    assert "nothing-lost" in _broken(kill=3, power=1, every_s=1.0)
+    # What was acknowledged is gone, or it is begun again because nobody knows that it ended: whichever is noticed first.
+    assert _broken(kill=3, power=1, every_s=1.0).startswith(("Broken: nothing-lost", "Broken: starts-once"))
 
 
 def test_without_any_of_this_all_promises_hold() -> None:
