@@ -127,7 +127,9 @@ class Jobs:
             for write in self._rules.look(look, now):
                 write.failed = write.failed or (lambda error, key=key, write=write: self._failed(key, write, error))  # type: ignore[misc]
                 if write.last:
-                    self._last.add((write.resource, _key(write)))
+                    own = write.resource, _key(write)
+                    self._last.add(own)
+                    write.done = partial(self._last.discard, own)  # told by now, or it changed nothing
                 writes.append(write)
         return writes
 
