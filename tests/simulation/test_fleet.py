@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fairway.api.notes import Notes
 from fairway.sim.fleet.plan import drawn
 from fairway.sim.fleet.story import tell
 
@@ -24,9 +23,8 @@ def test_all_promises_hold_whatever_goes_wrong(group: int) -> None:
         assert not told.broken, f"seed {seed}: {told.broken}\n" + "\n".join(told.lines[-80:])
 
 
-def test_a_seed_tells_the_same_history_again_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_tells_the_same_history_again_in_any_process() -> None:
     """Nothing may depend on the order of a set, or on what ran before in the same process."""
-    monkeypatch.setattr(Notes, "compared", False)  # to compare takes ids that are drawn
     said = {_in_a_process_of_its_own("7", hashes) for hashes in ("1", "2")}
     assert len(said) == 1, said
     told = tell(7, drawn(7))
