@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from fairway.engines.machine import LINUX, reach
 from fairway.engines.record import SLOT_BYTES
+from fairway.runtime.files import sync_folder
 
 SLOTS = 32
 _KEPT_FREE = 2 * SLOTS
@@ -80,7 +81,7 @@ class Books:
         for book, theirs in _by_book(slots).items():
             if book.endswith(_SINGLE):
                 os.unlink(self.path(book))
-                _sync_folder(self._folder)
+                sync_folder(self._folder)
                 continue
             # The beginning first: without its claim, what is left of a run must not look like one to start.
             self.write((slot, b"\0") for slot in theirs)
@@ -127,7 +128,7 @@ class Books:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(self.path(book))
@@ -140,11 +141,3 @@ def _by_book(slots: Iterable[Slot]) -> dict[str, list[Slot]]:
     for slot in slots:
         found.setdefault(slot.book, []).append(slot)
     return found
-
-
-def _sync_folder(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -22,11 +22,11 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Makes the new name as durable as the content."""
+def sync_folder(folder: Path | str) -> None:
+    """Makes names that are new in it, or gone, as durable as content that was synced."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
