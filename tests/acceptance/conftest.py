@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acceptance.support import SEED, Kubectl, Node, find_kubectl, seed_blocks
 
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed is told of with what its nodes had to say: nobody can ask them any more afterwards."""
+    report = yield
+    if report.when == "call" and report.failed:
+        used: dict[str, Any] = getattr(item, "funcargs", {})
+        for name, node in used.items():
+            if isinstance(node, Node):
+                report.sections.append((f"what {name} had to say", node.story()))
+    return report
 
 
 @pytest.fixture(scope="session")

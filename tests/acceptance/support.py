@@ -245,6 +245,17 @@ class Node:
     def log(self) -> str:
         return (self.data / "node.log").read_text()
 
+    def story(self) -> str:
+        """Events, workloads and log of the node, and of each cluster that it started: for whoever looks for the cause of a failure."""
+        told: list[str] = []
+        for context in sorted({"fairway"} | {folder.name for folder in self.data.glob("clusters/*")}):
+            kubectl = self.kubectl(None, "--context", context)
+            for asked in ("events --sort-by=.metadata.creationTimestamp", "workloads -o wide", "pods -o wide"):
+                result = kubectl.run("get", *asked.split(), "-A")
+                told.append(f"--- {context}: {asked}\n{result.out}{result.err}")
+        told += [f"--- {log}\n{log.read_text()}" for log in self.data.glob("**/node.log")]
+        return "\n".join(told)
+
 
 def eventually(condition: Callable[[], Any], what: str) -> None:
     """For what no event tells: the state of another process."""
