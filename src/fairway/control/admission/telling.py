@@ -64,7 +64,7 @@ class Telling:
         search = Search(state.field(now), workload, queue, node)
         found = Assigner(workload.shape, queue, node, state.flavors, state.settings, search.simulate).assign()
         if found.mode is Mode.NO_FIT:
-            return Pending(found.no_fit.value).value, found.message()
+            return Pending.refused(found.no_fit).value, found.message()
         if found.mode is Mode.PREEMPT:
             return Pending.WAITING_FOR_QUOTA.value, found.message()
         return None
