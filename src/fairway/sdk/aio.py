@@ -153,7 +153,7 @@ class AsyncClient:
             return {
                 "workload": "",
                 "where": "unknown",
-                "summary": "waiting to be looked at",
+                "summary": "just submitted",
                 "blockers": [],
                 "changes": [],
             }
@@ -246,7 +246,7 @@ class AsyncClient:
         patience = Patience()
         while True:
             try:
-                over = not follow or (await self.view(name, namespace)).state.final
+                over = (await self.view(name, namespace)).state.final or not follow
                 fresh = [pod for pod in await self._pods(name, namespace) if pod.meta.uid not in read]
                 patience.renew()
             except ApiError as error:
@@ -338,6 +338,8 @@ class AsyncClient:
 
     async def _set_active(self, name: str, namespace: str, *, active: bool) -> None:
         job = (await self.api.get(JOBS, name, namespace)).json()
+        if view(job).state.final:
+            raise ApiError(409, "Conflict", f"job {name} has ended: it can neither be held nor released")
         workload = await self._workload(job)
         if workload is None:
             raise ApiError(404, "NotFound", f"job {name} is in no queue, so there is nothing to hold or release")
