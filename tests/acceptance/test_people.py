@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +62,25 @@ def test_a_job_that_cannot_fit_says_why_and_what_would_help(shared_node: Node) -
     assert "It would be admitted with" in said
     command(shared_node, "cancel", "too-big")
     assert "there is no job too-big" in command(shared_node, "show", "too-big", code=1).stderr
+
+
+def test_where_nothing_runs_two_who_run_something_at_once_share_the_node_that_is_started(tmp_path: Path) -> None:
+    """Even where somebody else has the usual port, and with nothing on stdout but what the jobs print."""
+    env = {**os.environ, "FAIRWAY_DATA": str(tmp_path / "data")}
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 7443))
+            other.listen()
+        words = [sys.executable, "-m", "fairway"]
+        runs = [
+            subprocess.Popen([*words, "run", "--", "echo", text], stdout=subprocess.PIPE, env=env, text=True)
+            for text in ("one", "two")
+        ]
+        try:
+            assert [run.communicate(timeout=PATIENCE_S * 4)[0] for run in runs] == ["one\n", "two\n"]
+            assert [run.returncode for run in runs] == [0, 0]
+        finally:
+            subprocess.run([*words, "down"], env=env, timeout=PATIENCE_S * 4, check=True, capture_output=True)
 
 
 def test_what_is_not_there_is_said_in_words_with_a_way_on(shared_node: Node) -> None:
