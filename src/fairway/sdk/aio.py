@@ -53,8 +53,18 @@ class AsyncJob:
 
     async def wait(self, *, seconds: float | None = None, check: bool = True) -> JobView:
         """Until it is done or has failed. check: raise JobFailed if it failed. Raises TimeoutError after `seconds`."""
-        async with asyncio.timeout(seconds):
-            final = await self._client.until(self.name, self.namespace, lambda job: job.state.final)
+        seen: JobView | None = None
+
+        def over(job: JobView) -> bool:
+            nonlocal seen
+            seen = job
+            return job.state.final
+
+        try:
+            async with asyncio.timeout(seconds):
+                final = await self._client.until(self.name, self.namespace, over)
+        except TimeoutError:
+            raise TimeoutError(_still(self.name, seen, seconds)) from None
         if check and final.state is State.FAILED:
             raise JobFailed(final)
         return final
@@ -206,10 +216,17 @@ class AsyncClient:
     async def wait(self, jobs: Iterable[AsyncJob], *, seconds: float | None = None, check: bool = True) -> Views:
         """Until all of them are done or have failed, over one stream for all. As for one, otherwise."""
         wanted = [(job.namespace, job.name) for job in jobs]
-        async with asyncio.timeout(seconds):
-            for namespace in dict.fromkeys(namespace for namespace, _name in wanted):
-                await self._all_over(namespace, {name for where, name in wanted if where == namespace})
-            found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+        left: dict[str, set[str]] = {}
+        for namespace, name in wanted:
+            left.setdefault(namespace, set()).add(name)
+        try:
+            async with asyncio.timeout(seconds):
+                for namespace, names in left.items():
+                    await self._all_over(namespace, names)
+                found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+        except TimeoutError:
+            unfinished = sum(map(len, left.values()))
+            raise TimeoutError(f"{unfinished} of {len(wanted)} jobs are not over after {seconds:g} s") from None
         for key in wanted:
             if key not in found:
                 raise ApiError(404, "NotFound", f"job {key[1]} was deleted while it was waited for")
@@ -368,6 +385,13 @@ class Patience:
 
 Views = list[JobView]
 Items = list[Item]
+
+
+def _still(name: str, job: JobView | None, seconds: float | None) -> str:
+    what = (
+        f"{job.state.value} ({job.reason})" if job is not None and job.reason else job.state.value if job else "unknown"
+    )
+    return f"job {name} is still {what} after {seconds or 0:g} s"
 
 
 def _is_over(item: Item) -> bool:

@@ -144,9 +144,9 @@ def _stem(argv: Sequence[str]) -> str:
 def _pod_spec(request: JobRequest, argv: list[str]) -> dict[str, Any]:
     requests: dict[str, str] = {"cpu": _quantity("cpu", str(request.cpu))}
     if request.memory:
-        requests["memory"] = _quantity("memory", request.memory)
-    if request.gpus < 0:
-        raise RequestError(f"gpus: {request.gpus} is less than nothing")
+        requests["memory"] = _quantity("memory", str(request.memory))
+    if not isinstance(request.gpus, int) or request.gpus < 0:
+        raise RequestError(f"gpus: {request.gpus!r} is not a number of GPUs, like 1")
     if request.gpus:
         requests[GPU] = str(request.gpus)
     limits = {name: amount for name, amount in requests.items() if name in ("memory", GPU)}
