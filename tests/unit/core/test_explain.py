@@ -135,6 +135,14 @@ def test_a_resource_that_the_queue_does_not_offer_is_named_beside_those_that_fit
     assert str(why.smallest_change) == "without tpu in main"
 
 
+def test_a_queue_that_is_stopped_is_not_opened_by_more_quota() -> None:
+    state = _state(_queue("q", 8, stop=StopPolicy.HOLD))
+    _submit(state, "w", "q", 9)
+    why = explain(state, "ns/w", 2)
+    assert [type(blocker) for blocker in why.blockers] == [QueueNotReady, Short]
+    assert why.changes == ()
+
+
 def test_a_stopped_queue_a_backoff_and_a_taint_are_facts_of_their_own() -> None:
     tainted = Flavor("f", taints=(Taint("spot", "NoSchedule"),))
     state = _state(_queue("q", 8, stop=StopPolicy.HOLD), flavor=tainted)

@@ -46,12 +46,14 @@ def explain(state: AdmitState, key: str, now: Time) -> Explanation:
     if queue is None or node is None:
         missing = QueueNotReady(workload.queue, "NotFound", "it does not exist")
         return Explanation(key, workload.queue, Where.WAITING, (missing,))
-    blockers = [*_gates(state, workload, queue), *_own(state, workload, queue, now), *_behind(state, workload, queue)]
+    shut = [*_gates(state, workload, queue), *_own(state, workload, queue, now)]
+    blockers = [*shut, *_behind(state, workload, queue)]
     changes: tuple[Change, ...] = ()
     if not state.tree.is_cyclic(queue.name):
         assignment = _assignment(state, workload, queue, node, now)
         blockers += _of_assignment(state, workload, queue, node, assignment, now)
-        if assignment.mode is not Mode.FIT:
+        # No number opens what is shut; a backoff opens by itself.
+        if assignment.mode is not Mode.FIT and all(isinstance(blocker, BackingOff) for blocker in shut):
             changes = tuple(changes_that_admit(state, workload, queue, node, assignment))
     return Explanation(key, queue.name, _where(state, workload, queue), tuple(blockers), changes)
 
