@@ -145,7 +145,7 @@ def why(
 
     job, found = talk(data, namespace, work)
     if output is Output.JSON:
-        show_json(found)
+        show_json({"job": job.name, "namespace": job.namespace, "state": job.state, "reason": job.reason, **found})
         return
     clusters = found.get("clusters") or ()
     reason = "reserved on the hub" if clusters and job.state is State.CHECKING else job.reason

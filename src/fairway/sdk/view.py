@@ -12,6 +12,8 @@ from fairway.sdk.request import QUEUE_LABEL, USER_ANNOTATION
 from fairway.sdk.words import plainly
 
 Json = Mapping[str, Any]
+_BY_ITSELF = "DeactivatedDueTo"
+"""How the reasons begin for which a Workload is deactivated by rules, and not by a person."""
 _PODS_FAILED = frozenset(("BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"))
 """Reasons for which a Job fails that only say that its pods did: what ended them says more."""
 
@@ -96,7 +98,7 @@ def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[Stat
     if job["metadata"].get("deletionTimestamp"):
         return State.STOPPING, ""
     if workload is not None and (workload.get("spec") or {}).get("active") is False:
-        return State.HELD, "released by: fairway release " + job["metadata"]["name"]
+        return State.HELD, _held(job["metadata"], workload.get("status") or {})
     if (job.get("spec") or {}).get("suspend"):
         return _waiting(workload)
     if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) or (status.get("ready") or 0) > 0:
@@ -119,6 +121,14 @@ def _waiting(workload: Json | None) -> tuple[State, str]:
         if condition.get("type") == "QuotaReserved":
             return State.QUEUED, plainly(condition.get("message", ""))
     return State.QUEUED, "in line"
+
+
+def _held(meta: Json, status: Json) -> str:
+    """How it is released and, if it was not a person who held it, why it is."""
+    where = "" if meta.get("namespace", "default") == "default" else f"-n {meta['namespace']} "
+    release = f"released by: fairway release {where}{meta['name']}"
+    evicted = _condition(status, "Evicted") or {}
+    return f"{evicted.get('message', '')}; {release}" if evicted.get("reason", "").startswith(_BY_ITSELF) else release
 
 
 def _failure(condition: Json, pods: Sequence[Json]) -> str:

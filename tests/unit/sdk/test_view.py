@@ -58,7 +58,7 @@ PENDING_CHECK = [{"name": "budget", "state": "Pending"}]
             State.QUEUED,
             "2 more CPUs needed",
         ),
-        ((job(suspend=True), workload(active=False)), State.HELD, "released by: fairway release j"),
+        ((job(suspend=True), workload(active=False)), State.HELD, "released by: fairway release -n n j"),
         (
             (job(suspend=True), workload(("QuotaReserved", "True", ""), admissionChecks=PENDING_CHECK)),
             State.CHECKING,
@@ -142,3 +142,10 @@ def test_a_job_whose_pods_failed_says_what_ended_the_first_of_them() -> None:
 )
 def test_reasons_to_wait_are_said_plainly(said: str, words: str) -> None:
     assert view(job(suspend=True), workload(("QuotaReserved", "False", said))).reason == words
+
+
+def test_a_job_that_no_person_held_says_what_did() -> None:
+    rejected = workload(("Evicted", "True", "The workload is deactivated: too dear"), active=False)
+    rejected["status"]["conditions"][0]["reason"] = "DeactivatedDueToAdmissionCheck"
+    held = view(job(suspend=True), rejected)
+    assert held.reason == "The workload is deactivated: too dear; released by: fairway release -n n j"

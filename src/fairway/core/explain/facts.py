@@ -53,7 +53,7 @@ class BackingOff:
     blocked: bool
 
     def __str__(self) -> str:
-        if self.blocked:
+        if self.blocked and self.left <= 0:
             return "it was put back and waits for a sign to try again"
         return f"it was put back and is tried again in {-(-self.left // SECOND)} s"
 
