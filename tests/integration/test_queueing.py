@@ -232,3 +232,22 @@ class _OneUid(SeededIds):
 
     def uid(self) -> str:
         return self._given.pop() if self._given else self._others.uid()
+
+
+def test_every_one_of_those_who_ask_for_what_the_queue_does_not_offer_is_told_so() -> None:
+    """Only the first of a shape is tried; what the others are told has to be a condition that is accepted, too."""
+
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue("main", "4")
+            for name in ("first", "second"):
+                body = job(name, "1", "main")
+                body["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+                body["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "1"}
+                await here.create(JOBS, body)
+            for name in ("first", "second"):
+                _status, reason, message = conditions(await here.workload_of(name))["QuotaReserved"]
+                assert reason == "NoMatchingFlavor"
+                assert "resource nvidia.com/gpu unavailable in ClusterQueue" in message
+
+    asyncio.run(scenario())

@@ -53,8 +53,18 @@ class AsyncJob:
 
     async def wait(self, *, seconds: float | None = None, check: bool = True) -> JobView:
         """Until it is done or has failed. check: raise JobFailed if it failed. Raises TimeoutError after `seconds`."""
-        async with asyncio.timeout(seconds):
-            final = await self._client.until(self.name, self.namespace, lambda job: job.state.final)
+        seen: JobView | None = None
+
+        def over(job: JobView) -> bool:
+            nonlocal seen
+            seen = job
+            return job.state.final
+
+        try:
+            async with asyncio.timeout(seconds):
+                final = await self._client.until(self.name, self.namespace, over)
+        except TimeoutError:
+            raise TimeoutError(_still(self.name, seen, seconds)) from None
         if check and final.state is State.FAILED:
             raise JobFailed(final)
         return final
@@ -153,7 +163,7 @@ class AsyncClient:
             return {
                 "workload": "",
                 "where": "unknown",
-                "summary": "waiting to be looked at",
+                "summary": "just submitted",
                 "blockers": [],
                 "changes": [],
             }
@@ -206,10 +216,17 @@ class AsyncClient:
     async def wait(self, jobs: Iterable[AsyncJob], *, seconds: float | None = None, check: bool = True) -> Views:
         """Until all of them are done or have failed, over one stream for all. As for one, otherwise."""
         wanted = [(job.namespace, job.name) for job in jobs]
-        async with asyncio.timeout(seconds):
-            for namespace in dict.fromkeys(namespace for namespace, _name in wanted):
-                await self._all_over(namespace, {name for where, name in wanted if where == namespace})
-            found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+        left: dict[str, set[str]] = {}
+        for namespace, name in wanted:
+            left.setdefault(namespace, set()).add(name)
+        try:
+            async with asyncio.timeout(seconds):
+                for namespace, names in left.items():
+                    await self._all_over(namespace, names)
+                found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+        except TimeoutError:
+            unfinished = sum(map(len, left.values()))
+            raise TimeoutError(f"{unfinished} of {len(wanted)} jobs are not over after {seconds:g} s") from None
         for key in wanted:
             if key not in found:
                 raise ApiError(404, "NotFound", f"job {key[1]} was deleted while it was waited for")
@@ -246,7 +263,7 @@ class AsyncClient:
         patience = Patience()
         while True:
             try:
-                over = not follow or (await self.view(name, namespace)).state.final
+                over = (await self.view(name, namespace)).state.final or not follow
                 fresh = [pod for pod in await self._pods(name, namespace) if pod.meta.uid not in read]
                 patience.renew()
             except ApiError as error:
@@ -338,6 +355,8 @@ class AsyncClient:
 
     async def _set_active(self, name: str, namespace: str, *, active: bool) -> None:
         job = (await self.api.get(JOBS, name, namespace)).json()
+        if view(job).state.final:
+            raise ApiError(409, "Conflict", f"job {name} has ended: it can neither be held nor released")
         workload = await self._workload(job)
         if workload is None:
             raise ApiError(404, "NotFound", f"job {name} is in no queue, so there is nothing to hold or release")
@@ -366,6 +385,13 @@ class Patience:
 
 Views = list[JobView]
 Items = list[Item]
+
+
+def _still(name: str, job: JobView | None, seconds: float | None) -> str:
+    what = (
+        f"{job.state.value} ({job.reason})" if job is not None and job.reason else job.state.value if job else "unknown"
+    )
+    return f"job {name} is still {what} after {seconds or 0:g} s"
 
 
 def _is_over(item: Item) -> bool:
