@@ -59,7 +59,7 @@ class JobView:
     kind: str = "Job"
     """Job, JobSet, Pod or PodGroup."""
     parent: str = ""
-    """Of a Job that is a part of something else: what."""
+    """The JobSet that it is a part of, if so."""
 
 
 def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, kind: str = "Job") -> JobView:
@@ -88,7 +88,7 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, 
         nodes=nodes,
         cluster=cluster,
         kind=kind,
-        parent=next((each["name"] for each in meta.get("ownerReferences") or () if each.get("controller")), ""),
+        parent=next((each["name"] for each in meta.get("ownerReferences") or () if each.get("kind") == "JobSet"), ""),
     )
 
 

@@ -149,3 +149,11 @@ def test_a_job_that_no_person_held_says_what_did() -> None:
     rejected["status"]["conditions"][0]["reason"] = "DeactivatedDueToAdmissionCheck"
     held = view(job(suspend=True), rejected)
     assert held.reason == "The workload is deactivated: too dear; released by: fairway release -n n j"
+
+
+def test_only_the_jobs_of_a_jobset_are_parts_of_something() -> None:
+    owned = job()
+    owned["metadata"]["ownerReferences"] = [{"kind": "JobSet", "name": "js", "controller": True}]
+    assert view(owned).parent == "js"
+    owned["metadata"]["ownerReferences"] = [{"kind": "CronJob", "name": "nightly", "controller": True}]
+    assert view(owned).parent == ""
