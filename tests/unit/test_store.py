@@ -65,6 +65,28 @@ def test_a_transaction_with_one_wrong_expectation_changes_nothing(factory: Facto
     asyncio.run(body())
 
 
+def test_writes_staged_one_by_one_are_a_transaction_each(factory: Factory) -> None:
+    async def body() -> None:
+        store = await factory()
+        a, outcome = store.stage_one(put("a", expect=ABSENT))
+        with pytest.raises(Conflict):
+            store.stage_one(put("a", "y", expect=ABSENT))
+        with pytest.raises(Conflict):
+            store.stage_one(Delete("things", "ns/missing"))
+        b, _ = store.stage_one(put("b", expect=ABSENT))
+        assert store.get("things", "ns/a") is None
+        await outcome.wait()
+        assert (store.get("things", "ns/a"), store.latest("things", "ns/b")) == (a, b)
+        gone, outcome = store.stage_one(Delete("things", "ns/a", a.revision))
+        await outcome.wait()
+        assert (store.get("things", "ns/a"), gone.revision) == (None, store.revision)
+        await store.close()
+        with pytest.raises(StoreError):
+            store.stage_one(put("c"))
+
+    asyncio.run(body())
+
+
 def test_readers_see_a_write_only_when_it_is_durable_but_writers_build_on_it(factory: Factory) -> None:
     async def body() -> None:
         store = await factory()

@@ -6,7 +6,6 @@ Objects travel as the bytes that are stored and served; whoever needs fields dec
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -26,8 +25,7 @@ WatchType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 Verb = Literal["create", "update", "updateStatus", "delete"]
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True, gc=False):
     """Which kind of objects, in which version."""
 
     group: str
@@ -86,8 +84,7 @@ class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
         return result
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True, gc=False):
     items: list[Item]
     revision: str
     resume: str = ""
@@ -100,8 +97,7 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     item: Item
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True, gc=False):
     """Which objects of a resource."""
 
     namespace: str = ""
@@ -109,8 +105,7 @@ class Query:
     fields: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True, gc=False):
     """A version of an object that a decision rests on. Revision 0: that there is no such object."""
 
     resource: Resource
@@ -119,8 +114,7 @@ class Known:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(msgspec.Struct, frozen=True, gc=False):
     propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
     uid: str = ""
     resource_version: str = ""
@@ -131,8 +125,7 @@ class Deletion:
 BACKGROUND = Deletion()
 
 
-@dataclass(frozen=True, slots=True)
-class BulkItem:
+class BulkItem(msgspec.Struct, frozen=True, gc=False):
     """One write of many, each with its own result. What is deleted is named by its body: apiVersion, kind, name and namespace."""
 
     verb: Verb

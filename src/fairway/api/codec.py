@@ -209,9 +209,12 @@ def _labels(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def field_readers(paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...]) -> tuple[FieldReader, ...]:
+def field_readers(
+    paths: tuple[str, ...], special: tuple[tuple[str, FieldReader], ...], struct: type[Any]
+) -> tuple[FieldReader, ...]:
+    """What reads each of some fields of a Struct as text."""
     own = dict(special)
-    return tuple(own.get(path) or _field_reader(path.split(".")) for path in paths)
+    return tuple(own.get(path) or _field_reader(struct, path.split(".")) for path in paths)
 
 
 def _fields(kind: Kind, obj: Any) -> tuple[str, ...]:
@@ -226,7 +229,7 @@ def _fields(kind: Kind, obj: Any) -> tuple[str, ...]:
             for index, read in special:
                 found.insert(index, read(obj))
             return tuple(found)
-    return tuple([read(obj) for read in field_readers(kind.selectable, kind.selectable_as)])
+    return tuple([read(obj) for read in field_readers(kind.selectable, kind.selectable_as, type(obj))])  # type: ignore[arg-type]
 
 
 _Special = list[tuple[int, FieldReader]]
@@ -276,7 +279,18 @@ def _text(value: Any) -> str:
     return sys.intern(str(value))
 
 
-def _field_reader(path: list[str]) -> FieldReader:
+def _field_reader(struct: type[Any], path: list[str]) -> FieldReader:
+    plain = _attribute_path(struct, path)
+    if plain is not None:
+        names = plain.split(".")
+
+        def read_attribute(obj: Any) -> str:
+            for name in names:
+                obj = getattr(obj, name, UNSET)  # of what is not there, nothing is there
+            return obj if type(obj) is str else _text(obj)
+
+        return read_attribute
+
     def read_field(obj: Any) -> str:
         value = obj
         for name in path:
@@ -326,9 +340,9 @@ class _Shallow(msgspec.Struct, rename="camel", gc=False):
 
 
 _shallow = msgspec.json.Decoder(_Shallow)
-_UID = b'"uid":"'
+_UID, _METADATA, _DELETION = b'"uid":"', b'"metadata":{', b'"deletionTimestamp":"'
 _DEPTH = 2
-"""Brackets before a uid that is the object's own: the object's, and its metadata's."""
+"""Brackets before what is the object's own: the object's, and its metadata's."""
 
 
 def identity(body: Body) -> tuple[str, str]:
@@ -347,11 +361,16 @@ def identity(body: Body) -> tuple[str, str]:
 def uid_of(value: bytes) -> str:
     """As it stands in bytes that we have written ourselves, where only plain texts come before it; others are decoded."""
     at = value.find(_UID)
-    before = value[: max(0, at)]
-    if b'"metadata":{' not in before or before.count(b"{") != _DEPTH or b"}" in before:
+    if not 0 <= at < value.find(b"}") or value.count(b"{", 0, at) != _DEPTH or value.find(_METADATA, 0, at) < 0:
         return glance(value).uid
     at += len(_UID)
     return value[at : value.index(b'"', at)].decode()
+
+
+def is_leaving(value: bytes) -> bool:
+    """Whether the deletion of a stored object was asked for. Of its metadata, that comes before all that has brackets of its own."""
+    at = value.find(_DELETION, 0, value.find(b"}"))
+    return at >= 0 and value.count(b"{", 0, at) == _DEPTH
 
 
 def glance(value: bytes) -> Glance:

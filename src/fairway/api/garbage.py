@@ -246,4 +246,4 @@ class GarbageCollector:
 def _leaves(record: Record) -> bool:
     """Whether it is being deleted in a way that concerns its dependents: told from the bytes, since every write asks."""
     value = record.value
-    return b'"deletionTimestamp":' in value and (b'"foregroundDeletion"' in value or b'"orphan"' in value)
+    return codec.is_leaving(value) and (b'"foregroundDeletion"' in value or b'"orphan"' in value)

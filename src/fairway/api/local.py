@@ -197,10 +197,8 @@ class LocalClient:
         item = known.get(revision)
         if item is None or item.value is not record.value:  # another version, or what it was when it left a selection
             item = self._item(target, record)
-            if item.value is record.value and revision not in known:
-                known[revision] = item
-                if len(known) > _RECENT_MAX:
-                    del known[next(iter(known))]
+            if item.value is record.value:
+                known.put(revision, item)
         return item
 
     def _event(self, target: Target, change: Change) -> WatchEvent:
@@ -227,9 +225,6 @@ class LocalClient:
         if write.record is not None:
             return self._recent(write.target, write.record)
         return Item(codec.served(write.target.kind, write.target.version, write.value))
-
-
-_RECENT_MAX = 4096
 
 
 def _found(target: Target, record: Record) -> Item:

@@ -25,7 +25,7 @@ from fairway.kinds.registry import Registry
 from fairway.kinds.types import Time, format_time, parse_time
 from fairway.runtime.clock import Clock
 from fairway.runtime.ids import Ids
-from fairway.store import ABSENT, Conflict, Delete, Put, Record, Staged, Store, StoreError, StoreFull
+from fairway.store import ABSENT, Conflict, Delete, Outcome, Put, Record, Store, StoreError, StoreFull
 
 Managed = list[ManagedFieldsEntry]
 Hook = Callable[[Admission], None]
@@ -89,7 +89,7 @@ class Objects:
         """
         refused = overtaken()
         results: list[Write | ApiError] = []
-        staged: dict[int, Staged] = {}
+        waits: dict[Outcome, list[int]] = {}
         for index, make in enumerate(prepare):
             if in_turns and index % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
@@ -100,25 +100,24 @@ class Objects:
             try:
                 write = make()
                 if write.op is not None:
-                    staged[index] = self.store.stage([write.op])
-                    write.record = staged[index].records[0]
+                    write.record, outcome = self.store.stage_one(write.op)
                     write.value = write.record.value
+                    waits.setdefault(outcome, []).append(index)
                 results.append(write)
             except ApiError as error:
                 results.append(error)
             except (Conflict, StoreError) as error:
                 results.append(refusal(error, write.target))
-        if any(not isinstance(result, ApiError) or result.code < 500 for result in results) and len(staged) < len(
-            results
-        ):
+        staged = sum(map(len, waits.values()))
+        if staged < len(results) and any(not isinstance(each, ApiError) or each.code < 500 for each in results):
             await self.store.settled()
         failed: dict[int, ApiError] = {}
-        for index, one in staged.items():
+        for outcome, indexes in waits.items():
             try:
-                await one.durable()
+                await outcome.wait()
             except StoreError as error:
-                failed[index] = refusal(error, None)
-        if failed and len(failed) == len(staged):
+                failed.update((index, refusal(error, None)) for index in indexes)
+        if failed and len(failed) == staged:
             raise next(iter(failed.values()))
         for index, refused in failed.items():
             results[index] = refused

@@ -25,11 +25,11 @@ from fairway.kinds.kind import Kind, convert
 from fairway.kinds.meta import Object
 from fairway.kinds.types import encode
 from fairway.store import Put, Record
-from fairway.store.record import STAMP
+from fairway.store.record import STAMP, pack_head, unpack_head
 
 Json = dict[str, Any]
 _STATUS = b',"status":{'
-_MANAGED, _LEAVING = b'"managedFields":[', b'"deletionTimestamp":"'
+_MANAGED, _SPEC = b'"managedFields":[', b',"spec":{'
 
 
 class Reports:
@@ -47,7 +47,8 @@ class Reports:
         status = body.get("status")
         if status and target.kind.home is target.kind and target.version is target.kind.storage_version:
             plan = _plan(target.kind)
-            if plan is not None and _MANAGED not in record.value and _LEAVING not in record.value:
+            value = record.value
+            if plan is not None and not codec.is_leaving(value) and value.find(_MANAGED, 0, value.find(_SPEC)) < 0:
                 return self._write(plan, target, record, body, options)
         return self._objects.update(target, only_status(target, body), options)
 
@@ -68,19 +69,11 @@ class Reports:
             return Write(target, None, value)
         text = text.replace(b'"resourceVersion":"%d"' % record.revision, STAMP, 1)
         kind = target.kind
-        writers = managed.add_writer(record.writers, options.manager, kind.api_version(target.version.name), "status")
-        fields = plan.fields(record.fields, status) if plan.fields is not None else record.fields
-        op = Put(
-            kind.bucket,
-            record.path,
-            text,
-            record.revision,
-            record.labels,
-            record.owners,
-            fields,
-            writers,
-            kind.volatile,
-        )
+        op = Put(kind.bucket, record.path, text, record.revision, volatile=kind.volatile)
+        labels, owners, fields, writers = unpack_head(record.head)
+        wrote = managed.add_writer(writers, options.manager, kind.api_version(target.version.name), "status")
+        now = plan.fields(fields, status) if plan.fields is not None else fields
+        op.head = record.head if wrote == writers and now == fields else pack_head(labels, owners, now, wrote)
         return Write(target, op, text)
 
     def _compare(self, target: Target, record: Record, body: Json, options: Options, text: bytes) -> None:
@@ -145,7 +138,7 @@ def _planned(
         return None
     if any(_may_hold_a_status(child) for name, child in node.fields.items() if name != "status"):
         return None
-    readers = codec.field_readers(selectable, selectable_as)
+    readers = codec.field_readers(selectable, selectable_as, struct)
     within = [(index, readers[index]) for index, path in enumerate(selectable) if path.startswith("status.")]
 
     def fields(before: tuple[str, ...], status: Any) -> tuple[str, ...]:

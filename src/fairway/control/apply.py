@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from fairway.api.client import BulkItem, Client, Deletion, Item, Known, Resource
 from fairway.api.errors import ApiError
@@ -20,8 +21,7 @@ log = logging.getLogger("fairway.control")
 Verb = Literal["create", "update", "updateStatus", "delete"]
 
 
-@dataclass(slots=True)
-class Note:
+class Note(msgspec.Struct, gc=False):
     """An event to be recorded about an object, once the write that it tells of is durable."""
 
     about: Json
@@ -31,12 +31,11 @@ class Note:
     component: str = "kueue-admission"
 
 
-@dataclass(slots=True)
-class Write:
+class Write(msgspec.Struct):
     verb: Verb
     resource: Resource
     body: Json
-    notes: list[Note] = field(default_factory=list)
+    notes: list[Note] = []
     done: Callable[[], None] | None = None
     failed: Callable[[ApiError], None] | None = None
     last: bool = False
@@ -60,12 +59,19 @@ class Applier:
             results = await self._client.bulk([BulkItem(_verb(w), w.resource, w.body, given) for w in bulk])
             self.commits += 1
             for write, result in zip(bulk, results, strict=True):
-                await self._settle(write, result)
+                if isinstance(result, ApiError):
+                    await self._refused(write, result)
+                else:
+                    self._done(write, result)
         for write in writes:
             if write.verb == "delete":
-                await self._settle(write, await self._delete(write))
+                error = await self._delete(write)
+                if error is not None:
+                    await self._refused(write, error)
+                else:
+                    self._done(write)
 
-    async def _delete(self, write: Write) -> Item | ApiError | None:
+    async def _delete(self, write: Write) -> ApiError | None:
         metadata = write.body["metadata"]
         # The same object, in whatever state: what is to go may have been told so in this very pass.
         how = Deletion(uid=metadata.get("uid", ""))
@@ -75,10 +81,7 @@ class Applier:
             return error
         return None
 
-    async def _settle(self, write: Write, result: Item | ApiError | None) -> None:
-        if isinstance(result, ApiError):
-            await self._refused(write, result)
-            return
+    def _done(self, write: Write, result: Item | None = None) -> None:
         if result is not None and write.resource in self._mirror:
             self._mirror[write.resource].put(result)
         if write.done is not None:

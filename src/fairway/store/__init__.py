@@ -7,7 +7,7 @@ see is durable. Imports nothing of fairway but the disk of fairway.runtime.
 """
 
 from fairway.store.log import Log, Row, StoreBroken, StoreError, StoreFull
-from fairway.store.pending import Staged
+from fairway.store.pending import Outcome, Staged
 from fairway.store.record import (
     ABSENT,
     ANY,
@@ -39,6 +39,7 @@ __all__ = [
     "Future",
     "Log",
     "Op",
+    "Outcome",
     "Put",
     "Record",
     "Row",

@@ -80,6 +80,8 @@ class Put(msgspec.Struct, gc=False):
     fields: tuple[str, ...] = ()
     writers: str = ""
     volatile: bool = False
+    head: bytes = b""
+    """These four as they are packed, where the writer has that at hand: then they are not looked at."""
 
 
 class Delete(msgspec.Struct, gc=False):

@@ -18,7 +18,7 @@ from fairway.store import history
 from fairway.store.bucket import Bucket
 from fairway.store.history import History
 from fairway.store.log import Batch, Log, Row, StoreBroken, StoreError, StoreFull, StreamRow
-from fairway.store.pending import Pending, Staged
+from fairway.store.pending import Outcome, Pending, Staged
 from fairway.store.pool import Pool
 from fairway.store.record import (
     ABSENT,
@@ -174,6 +174,11 @@ class Store:
             return "the store is not open yet"
         return None if self._broken is None else str(self._broken)
 
+    def _require_writable(self) -> None:
+        refusal = self._refusal
+        if refusal is not None:
+            raise StoreBroken(refusal)
+
     # --- read -----------------------------------------------------------------------------------------------------
 
     def get(self, bucket: str, path: str) -> Record | None:
@@ -186,7 +191,8 @@ class Store:
         staged = self._staged.get((bucket, path))
         if staged is not None:
             return None if staged.deleted else staged.record
-        return self.get(bucket, path)
+        found = self._buckets.get(bucket)
+        return found.records.get(path) if found is not None else None
 
     def bucket(self, name: str) -> Bucket:
         return self._bucket(name)
@@ -220,13 +226,10 @@ class Store:
 
     def stage(self, ops: Sequence[Op]) -> Staged:
         """One transaction. Raises Conflict and changes nothing if an expectation does not hold."""
-        if self._refusal is not None:
-            raise StoreBroken(self._refusal)
+        self._require_writable()
         # All that can fail comes before anything is changed.
         events = [self._event(op, previous) for op, previous in zip(ops, self._expected(ops), strict=True)]
-        pending = self._pending
-        if pending is None:
-            pending = self._pending = Pending()
+        pending = self._pending = self._pending or Pending()
         sequences: list[int] = []
         for op, event in zip(ops, events, strict=True):
             if isinstance(op, Append):
@@ -238,6 +241,17 @@ class Store:
         if self._flushing is None:
             self._flush_soon()
         return Staged([event.record for event in events if event is not None], sequences, pending.outcome)
+
+    def stage_one(self, op: Put | Delete) -> tuple[Record, Outcome]:
+        """As stage, for one of many writes that are a transaction each: the record, and how its commit ends."""
+        self._require_writable()
+        event = self._event(op, self._expect(op))
+        assert event is not None
+        pending = self._pending = self._pending or Pending()
+        self._stage_event(event, op.volatile, pending)
+        if self._flushing is None:
+            self._flush_soon()
+        return event.record, pending.outcome
 
     async def commit(self, ops: Sequence[Op]) -> list[Record]:
         return await self.stage(ops).durable()
@@ -257,11 +271,7 @@ class Store:
             if not isinstance(op, (Put, Delete)):
                 before.append(None)
                 continue
-            current = self.latest(op.bucket, op.path)
-            actual = current.revision if current else ABSENT
-            if op.expect not in (ANY, actual) or (actual == ABSENT and isinstance(op, Delete)):
-                raise Conflict(op.bucket, op.path, op.expect, actual)
-            before.append(current)
+            before.append(self._expect(op))
             if len(ops) > 1:
                 seen_before = len(seen)
                 seen.add((op.bucket, op.path))
@@ -269,11 +279,18 @@ class Store:
                     raise ValueError(f"{op.bucket} {op.path} is written twice in one transaction")
         return before
 
+    def _expect(self, op: Put | Delete) -> Record | None:
+        current = self.latest(op.bucket, op.path)
+        actual = current.revision if current is not None else ABSENT
+        if (op.expect != actual and op.expect != ANY) or (current is None and isinstance(op, Delete)):
+            raise Conflict(op.bucket, op.path, op.expect, actual)
+        return current
+
     def _event(self, op: Op, previous: Record | None) -> Event | None:
         if isinstance(op, Put):
             revision = self._take_revision()
             value = stamp(op.value, revision)
-            head = self._pool.head(pack_head(op.labels, op.owners, op.fields, op.writers))
+            head = self._pool.head(op.head or pack_head(op.labels, op.owners, op.fields, op.writers))
             return Event(Record(self._pool.name(op.bucket), op.path, revision, value, head), previous)
         if isinstance(op, Delete):
             assert previous is not None
