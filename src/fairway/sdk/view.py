@@ -66,7 +66,7 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, 
     meta, spec, status = job["metadata"], job.get("spec") or {}, job.get("status") or {}
     state, reason = _state(job, workload, pods)
     nodes = tuple(sorted({pod["spec"]["nodeName"] for pod in pods if (pod.get("spec") or {}).get("nodeName")}))
-    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    annotations = meta.get("annotations") or {}
     cluster = str(((workload or {}).get("status") or {}).get("clusterName") or "")
     if state in (State.RUNNING, State.DONE) and not reason:
         reason = _where(cluster, nodes)
@@ -74,7 +74,7 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, 
         name=meta["name"],
         namespace=meta.get("namespace", ""),
         state=state,
-        queue=labels.get(QUEUE_LABEL) or annotations.get(QUEUE_LABEL) or "",
+        queue=_queue(meta),
         user=annotations.get(USER_ANNOTATION, ""),
         reason=reason,
         created=_time(meta.get("creationTimestamp")) or 0.0,
@@ -90,6 +90,10 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, 
         kind=kind,
         parent=next((each["name"] for each in meta.get("ownerReferences") or () if each.get("kind") == "JobSet"), ""),
     )
+
+
+def _queue(meta: Json) -> str:
+    return str((meta.get("labels") or {}).get(QUEUE_LABEL) or (meta.get("annotations") or {}).get(QUEUE_LABEL) or "")
 
 
 def _where(cluster: str, nodes: tuple[str, ...]) -> str:
@@ -108,6 +112,8 @@ def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[Stat
     if workload is not None and (workload.get("spec") or {}).get("active") is False:
         return State.HELD, _held(job["metadata"], workload.get("status") or {})
     if (job.get("spec") or {}).get("suspend"):
+        if workload is None and not _queue(job["metadata"]):
+            return State.HELD, f"suspended, and in no queue: it runs when it gets the label {QUEUE_LABEL}"
         return _waiting(workload)
     if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) or (status.get("ready") or 0) > 0:
         return State.RUNNING, ""
