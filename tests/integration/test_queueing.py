@@ -76,6 +76,8 @@ def test_jobs_without_a_queue_name_wait_for_one_where_all_jobs_are_managed() -> 
             await here.queue()
             await here.submit("nameless", queue="")
             assert (await here.get(JOBS, "nameless"))["spec"]["suspend"] is True
+            said = conditions(await here.workload_of("nameless"))
+            assert said["QuotaReserved"] == ("False", "Misconfigured", "The workload names no LocalQueue")
             await here.submit("system", queue="", namespace="kube-system")
             assert (await here.get(JOBS, "system", "kube-system"))["spec"]["suspend"] is False
             label = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "main"}}}

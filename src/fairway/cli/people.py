@@ -85,6 +85,7 @@ def ls(
 ) -> None:
     """List jobs: state, queue, user, time, and where they run or why they wait."""
     views = talk(data, namespace, lambda client: client.list(all_namespaces=all_namespaces))
+    views = [job for job in views if not job.parent]
     shown = sorted((job for job in views if everything or not job.state.final), key=lambda job: (job.created, job.name))
     if output is Output.JSON:
         show_json([asdict(job) for job in shown])
@@ -116,7 +117,7 @@ def show(
         show_json(asdict(job))
         return
     lines = [
-        ("Job", f"{job.namespace}/{job.name}"),
+        (job.kind, f"{job.namespace}/{job.name}"),
         ("State", job.state.value + (f" ({job.reason})" if job.reason not in ("", ", ".join(job.nodes)) else "")),
         ("Queue", job.queue or "none"),
         ("User", job.user),

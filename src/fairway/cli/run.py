@@ -25,6 +25,7 @@ from fairway.sdk.request import JobRequest, RequestError
 from fairway.sdk.view import JobView, State
 
 _INTERRUPTED = 130
+_LOOK_SECONDS = 2
 
 
 def run(
@@ -129,7 +130,7 @@ async def _follow(client: AsyncClient, name: str, namespace: str, output: Output
             told = words
         return job.state in (State.RUNNING, State.DONE, State.FAILED)
 
-    await client.until(name, namespace, seen)
+    await client.until(name, namespace, seen, every=_LOOK_SECONDS)
     async for chunk in client.logs(name, namespace, follow=True):
         printed.write(chunk)
         printed.flush()

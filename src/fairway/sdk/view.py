@@ -14,7 +14,9 @@ from fairway.sdk.words import plainly
 Json = Mapping[str, Any]
 _BY_ITSELF = "DeactivatedDueTo"
 """How the reasons begin for which a Workload is deactivated by rules, and not by a person."""
-_PODS_FAILED = frozenset(("BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"))
+_PODS_FAILED = frozenset(
+    ("BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy", "FailedJobs")
+)
 """Reasons for which a Job fails that only say that its pods did: what ended them says more."""
 
 
@@ -54,13 +56,17 @@ class JobView:
     nodes: tuple[str, ...] = ()
     cluster: str = ""
     """Which cluster of a fleet has it; empty where there is only one, or none yet."""
+    kind: str = "Job"
+    """Job, JobSet, Pod or PodGroup."""
+    parent: str = ""
+    """The JobSet that it is a part of, if so."""
 
 
-def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> JobView:
+def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, kind: str = "Job") -> JobView:
     meta, spec, status = job["metadata"], job.get("spec") or {}, job.get("status") or {}
     state, reason = _state(job, workload, pods)
     nodes = tuple(sorted({pod["spec"]["nodeName"] for pod in pods if (pod.get("spec") or {}).get("nodeName")}))
-    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    annotations = meta.get("annotations") or {}
     cluster = str(((workload or {}).get("status") or {}).get("clusterName") or "")
     if state in (State.RUNNING, State.DONE) and not reason:
         reason = _where(cluster, nodes)
@@ -68,7 +74,7 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> 
         name=meta["name"],
         namespace=meta.get("namespace", ""),
         state=state,
-        queue=labels.get(QUEUE_LABEL) or annotations.get(QUEUE_LABEL) or "",
+        queue=_queue(meta),
         user=annotations.get(USER_ANNOTATION, ""),
         reason=reason,
         created=_time(meta.get("creationTimestamp")) or 0.0,
@@ -81,7 +87,13 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> 
         workload=workload["metadata"]["name"] if workload else "",
         nodes=nodes,
         cluster=cluster,
+        kind=kind,
+        parent=next((each["name"] for each in meta.get("ownerReferences") or () if each.get("kind") == "JobSet"), ""),
     )
+
+
+def _queue(meta: Json) -> str:
+    return str((meta.get("labels") or {}).get(QUEUE_LABEL) or (meta.get("annotations") or {}).get(QUEUE_LABEL) or "")
 
 
 def _where(cluster: str, nodes: tuple[str, ...]) -> str:
@@ -94,16 +106,20 @@ def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[Stat
     if _condition(status, "Complete"):
         return State.DONE, ""
     if failed := _condition(status, "Failed"):
-        return State.FAILED, _failure(failed, pods)
+        return State.FAILED, _failure(failed, pods, status.get("failedIndexes") or "")
     if job["metadata"].get("deletionTimestamp"):
         return State.STOPPING, ""
     if workload is not None and (workload.get("spec") or {}).get("active") is False:
         return State.HELD, _held(job["metadata"], workload.get("status") or {})
     if (job.get("spec") or {}).get("suspend"):
+        if workload is None and not _queue(job["metadata"]):
+            return State.HELD, f"suspended, and in no queue: it runs when it gets the label {QUEUE_LABEL}"
         return _waiting(workload)
     if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) or (status.get("ready") or 0) > 0:
         return State.RUNNING, ""
-    return State.STARTING, next((why for pod in pods if (why := _pod_trouble(pod))), "")
+    trouble = next((why for pod in pods if (why := _pod_trouble(pod))), "")
+    so_far = status.get("failed") or 0
+    return State.STARTING, trouble or (f"tried again: {so_far} of its pods failed" if so_far else "")
 
 
 def _waiting(workload: Json | None) -> tuple[State, str]:
@@ -131,7 +147,7 @@ def _held(meta: Json, status: Json) -> str:
     return f"{evicted.get('message', '')}; {release}" if evicted.get("reason", "").startswith(_BY_ITSELF) else release
 
 
-def _failure(condition: Json, pods: Sequence[Json]) -> str:
+def _failure(condition: Json, pods: Sequence[Json], indexes: str = "") -> str:
     """What ended the first pod that failed, where that is why the job did."""
     said, ends = _join(condition.get("reason", ""), condition.get("message", "")), _ends(pods)
     if condition.get("reason") not in _PODS_FAILED or not ends:
@@ -140,6 +156,8 @@ def _failure(condition: Json, pods: Sequence[Json]) -> str:
     first = f"exit code {code}" + (f": {why}" if why else "")
     if condition["reason"] == "PodFailurePolicy":
         return f"{first} ({said})"
+    if indexes:
+        return f"{first}; failed indexes: {indexes}"
     return first if len(ends) == 1 else f"{first}; {len(ends)} pods failed, this one first"
 
 

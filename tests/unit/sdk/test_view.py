@@ -8,6 +8,8 @@ import pytest
 
 from fairway.sdk.view import State, view
 
+QUEUE = {"kueue.x-k8s.io/queue-name": "q"}
+
 
 def job(*conditions: tuple[str, str], suspend: bool = False, **status: Any) -> dict[str, Any]:
     listed = [
@@ -21,7 +23,7 @@ def job(*conditions: tuple[str, str], suspend: bool = False, **status: Any) -> d
         for kind, message in conditions
     ]
     return {
-        "metadata": {"name": "j", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {}},
+        "metadata": {"name": "j", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": QUEUE},
         "spec": {"suspend": suspend, "completions": 2},
         "status": {"conditions": listed, **status},
     }
@@ -149,3 +151,18 @@ def test_a_job_that_no_person_held_says_what_did() -> None:
     rejected["status"]["conditions"][0]["reason"] = "DeactivatedDueToAdmissionCheck"
     held = view(job(suspend=True), rejected)
     assert held.reason == "The workload is deactivated: too dear; released by: fairway release -n n j"
+
+
+def test_only_the_jobs_of_a_jobset_are_parts_of_something() -> None:
+    owned = job()
+    owned["metadata"]["ownerReferences"] = [{"kind": "JobSet", "name": "js", "controller": True}]
+    assert view(owned).parent == "js"
+    owned["metadata"]["ownerReferences"] = [{"kind": "CronJob", "name": "nightly", "controller": True}]
+    assert view(owned).parent == ""
+
+
+def test_a_suspended_job_in_no_queue_is_not_said_to_wait_in_one() -> None:
+    alone = job(suspend=True)
+    alone["metadata"]["labels"] = {}
+    assert view(alone).state is State.HELD
+    assert view(alone).reason == "suspended, and in no queue: it runs when it gets the label kueue.x-k8s.io/queue-name"
