@@ -206,6 +206,19 @@ def test_the_client_works_where_a_loop_runs_already_as_in_a_notebook(shared_node
     asyncio.run(cell())
 
 
+def test_a_client_that_nobody_closes_ends_quietly(shared_node: Node) -> None:
+    script = "import fairway; fairway.Client().list(); kept = fairway.Client(); kept.list()"
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**shared_node.env, "KUBECONFIG": str(shared_node.kubeconfig)},
+        timeout=PATIENCE_S * 4,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_queues_and_events_are_listed(shared_node: Node) -> None:
     queues = shown(shared_node, "queues")
     assert isinstance(queues, list)
