@@ -119,7 +119,7 @@ class Reflector:
         of changes before their end."""
         self._failures = 0
         self._listed = False
-        self.revision = ""
+        self._reached, self._revision = 0, ""
         self.synced = asyncio.Event()
         self.trouble: ApiError | None = None
 
@@ -131,6 +131,15 @@ class Reflector:
     def items(self) -> Mapping[Key, Item]:
         """A copy of what is known now."""
         return {_key(path): _item(known) for path, known in self._known.items()}
+
+    @property
+    def revision(self) -> str:
+        """The last one seen."""
+        return str(self._reached) if self._reached else self._revision
+
+    @revision.setter
+    def revision(self, version: str) -> None:
+        self._reached, self._revision = int(version) if version.isdecimal() else 0, version
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -255,12 +264,18 @@ class Reflector:
     def _on_event(self, event: WatchEvent, key: str, known: _Known) -> None:
         """Revisions only grow along a stream: what is not beyond the last one was told before. Nor does one object go back, where the
         pages of a list showed it newer than the list itself."""
-        version = known.version
-        if not _newer(version, self.revision):
-            return
-        self.revision = version
         old = self._known.get(key)
-        if event.type == "BOOKMARK" or (old is not None and not _newer(version, old.version)):
+        if type(known) is Item and type(old) is Item and self._reached:
+            if known.revision <= self._reached:
+                return
+            self._reached = known.revision
+            overtaken = known.revision <= old.revision
+        else:
+            if not _newer(known.version, self.revision):
+                return
+            self.revision = known.version
+            overtaken = old is not None and not _newer(known.version, old.version)
+        if event.type == "BOOKMARK" or overtaken:
             return
         if event.type != "DELETED":
             if not self._gone or known.uid not in self._gone:

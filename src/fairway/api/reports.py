@@ -61,13 +61,14 @@ class Reports:
         fill(status)
         value = record.value
         at = value.find(_STATUS)
-        head = value[:at] if at >= 0 else value[:-1]
-        text = b'%s,"status":%s}' % (head, encode(status))
+        told = b',"status":' + encode(status) + b"}"
         if self.compared:
-            self._compare(target, record, body, options, text)
-        if text == value:
+            self._compare(target, record, body, options, value[:at] + told)
+        if at >= 0 and value[at:] == told:
             return Write(target, None, value)
-        text = text.replace(b'"resourceVersion":"%d"' % record.revision, STAMP, 1)
+        marked = b'"resourceVersion":"%d"' % record.revision
+        mark = value.index(marked)
+        text = b"".join((value[:mark], STAMP, value[mark + len(marked) : at], told))
         kind = target.kind
         op = Put(kind.bucket, record.path, text, record.revision, volatile=kind.volatile)
         labels, owners, fields, writers = unpack_head(record.head)

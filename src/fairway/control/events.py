@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from msgspec import UNSET
@@ -27,16 +28,25 @@ _BATCH = 500
 _Key = tuple[str, str, str, str, str]
 
 
+class _Noted:
+    """An Event, and how the server answered when it was written, which is read if the same happens again: most things happen once."""
+
+    __slots__ = ("event", "key", "written")
+
+    def __init__(self, key: _Key, event: Event) -> None:
+        self.key = key
+        self.event = event
+        self.written: Item | None = None
+
+
 class Recorder:
     """`note` returns at once; what was noted is written in batches. The same event again counts up instead of being repeated."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._known: OrderedDict[_Key, Event] = OrderedDict()
-        self._dirty: dict[_Key, None] = {}
-        self._written_as: dict[_Key, Item] = {}
-        """How the server answered, read if the same happens again: most things happen once."""
+        self._known: OrderedDict[_Key, _Noted] = OrderedDict()
+        self._dirty: dict[_Key, _Noted] = {}
         self._made = 0
         self._second = (0, Time(""))
         self._worker = Worker("events", self._flush)
@@ -54,19 +64,19 @@ class Recorder:
         metadata = about.get("metadata") or {}
         key = (metadata.get("uid", ""), type, reason, message, component)
         now = self._now()
-        event = self._known.get(key)
-        if event is None:
-            event = self._known[key] = self._event(about, type, reason, message, component, now)
-            while len(self._known) > _REMEMBERED:
+        noted = self._known.get(key)
+        if noted is None:
+            noted = self._known[key] = _Noted(key, self._event(about, type, reason, message, component, now))
+            if len(self._known) > _REMEMBERED:
                 old, _ = self._known.popitem(last=False)
                 self._dirty.pop(old, None)
-                self._written_as.pop(old, None)
         else:
+            event = noted.event
             assert event.count is not UNSET
             event.count += 1
             event.last_timestamp = now
-        self._known.move_to_end(key)
-        self._dirty[key] = None
+            self._known.move_to_end(key)
+        self._dirty[key] = noted
         self._worker.wake()
 
     def _now(self) -> Time:
@@ -104,28 +114,28 @@ class Recorder:
         )
 
     async def _flush(self) -> bool:
-        keys = list(self._dirty)[:_BATCH]
-        if not keys:
+        batch = list(islice(self._dirty.values(), _BATCH))
+        if not batch:
             return False
-        items = []
-        for key in keys:
-            del self._dirty[key]
-            items.append(self._write(self._known[key], self._written_as.pop(key, None)))
-        for key, result in zip(keys, await self._client.bulk(items), strict=True):
-            self._written(key, result)
+        for noted in batch:
+            del self._dirty[noted.key]
+        for noted, result in zip(batch, await self._client.bulk([_write(noted) for noted in batch]), strict=True):
+            self._written(noted, result)
         return bool(self._dirty)
 
-    def _write(self, event: Event, written: Item | None) -> BulkItem:
-        if written is None:
-            return BulkItem("create", EVENTS, event)
-        return BulkItem("update", EVENTS, {**to_json(event), "metadata": written.json()["metadata"]})
-
-    def _written(self, key: _Key, result: Item | ApiError) -> None:
+    def _written(self, noted: _Noted, result: Item | ApiError) -> None:
         """An event that cannot be written (its namespace goes away, it expired) is let go."""
-        if isinstance(result, ApiError):
-            log.debug("event %s not recorded: %s", key[2], result.message)
-            self._known.pop(key, None)
-            self._dirty.pop(key, None)
-            self._written_as.pop(key, None)
-        elif key in self._known:
-            self._written_as[key] = result
+        if not isinstance(result, ApiError):
+            noted.written = result
+            return
+        log.debug("event %s not recorded: %s", noted.event.reason, result.message)
+        if self._known.get(noted.key) is noted:
+            del self._known[noted.key]
+            self._dirty.pop(noted.key, None)
+
+
+def _write(noted: _Noted) -> BulkItem:
+    event, written = noted.event, noted.written
+    if written is None:
+        return BulkItem("create", EVENTS, event)
+    return BulkItem("update", EVENTS, {**to_json(event), "metadata": written.json()["metadata"]})

@@ -15,12 +15,13 @@ import msgspec
 from fairway.api.client import EVERYWHERE, Client, Item, Known, Query, Resource
 from fairway.api.reflector import Reflector
 from fairway.control.adapters import Json
+from fairway.runtime.recent import Recent
 
 T = TypeVar("T")
 OnChange = Callable[[str, Item | None, Item | None], None]
 """Told the key, what was known and what is now; None is nothing."""
-_TOMBSTONES_MAX = 10_000
-_VIEWS_MAX = 1_000
+_TOMBSTONES = 10_000
+_VIEWS = 500
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -55,8 +56,8 @@ class Table:
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
         self._items: dict[str, Item] = {}
-        self._gone: dict[str, int] = {}
-        self._views: dict[str, tuple[Item, Json]] = {}
+        self._gone: Recent[str, int] = Recent(_TOMBSTONES)
+        self._views: Recent[str, tuple[Item, Json]] = Recent(_VIEWS)
         self._read: tuple[Item | None, object, Any] = (None, None, None)
         self._listeners: list[OnChange] = []
 
@@ -74,9 +75,8 @@ class Table:
             return None
         seen = self._views.get(key)
         if seen is None or seen[0] is not known:
-            if seen is None and len(self._views) >= _VIEWS_MAX:
-                del self._views[next(iter(self._views))]
-            seen = self._views[key] = (known, known.json())
+            seen = (known, known.json())
+            self._views.put(key, seen)
         return seen[1]
 
     def read(self, item: Item, decode: Callable[[bytes], T]) -> T:
@@ -113,7 +113,7 @@ class Table:
         item = _identified(item)
         key, revision = item.path, item.revision
         known = self._items.get(key)
-        if (known is not None and known.revision >= revision) or self._gone.get(key, 0) >= revision:
+        if (known is not None and known.revision >= revision) or (self._gone.get(key) or 0) >= revision:
             return
         if known is not None and known.uid != item.uid:
             self._drop(key, known)
@@ -138,9 +138,7 @@ class Table:
     def remove(self, item: Item) -> None:
         item = _identified(item)
         key = item.path
-        self._gone[key] = max(item.revision, self._gone.get(key, 0))
-        if len(self._gone) > _TOMBSTONES_MAX:
-            del self._gone[next(iter(self._gone))]
+        self._gone.put(key, max(item.revision, self._gone.get(key) or 0))
         known = self._items.get(key)
         if known is not None and known.uid == item.uid:
             self._drop(key, known)
@@ -153,7 +151,7 @@ class Table:
 
     def _drop(self, key: str, known: Item) -> None:
         self._items.pop(key, None)
-        self._views.pop(key, None)
+        self._views.forget(key)
         for listener in self._listeners:
             listener(key, known, None)
 

@@ -255,8 +255,15 @@ class Runs:
     def remove(self, run_ids: Iterable[str]) -> None:
         """Their records, durably, before anything else of them: what is left of a run must never look like one to start."""
         removed = list(run_ids)
-        slots = [slot for run_id in removed if (slot := self._slots.pop(run_id, None)) is not None]
-        self._books.give_back(slots)
+        by_book: dict[str, list[str]] = {}
+        for run_id in removed:
+            if run_id in self._slots:
+                by_book.setdefault(self._slots[run_id].book, []).append(run_id)
+        for theirs in by_book.values():
+            # Once it is given back it is anybody's: should the next book fail, this one is done with.
+            self._books.give_back([self._slots[run_id] for run_id in theirs])
+            for run_id in theirs:
+                del self._slots[run_id]
         reach("engine-forgetting")
         self._clear(removed)
 

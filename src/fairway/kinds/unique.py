@@ -5,9 +5,9 @@ Decoding into a Struct is the type check of the fast path, and it cannot see tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -16,7 +16,9 @@ from fairway.kinds import schema
 from fairway.kinds.errors import FieldError, duplicate
 from fairway.kinds.schema import Node, StructType
 
-Visit = Callable[[Any, str], Iterator[FieldError]]
+Path: TypeAlias = "tuple[Path, str | int] | None"
+"""Names and numbers on the way to a value, the last first: written out only where something is wrong."""
+Visit = Callable[[Any, Path, list[FieldError]], None]
 
 
 def repeated(value: msgspec.Struct, before: msgspec.Struct | None = None) -> list[FieldError]:
@@ -24,13 +26,13 @@ def repeated(value: msgspec.Struct, before: msgspec.Struct | None = None) -> lis
 
     before: what it was; members that are the very same as then were looked at then.
     """
-    return [
-        error
-        for name, json_name, visit in _members(type(value))
-        if (member := getattr(value, name)) is not UNSET and member is not None
-        if before is None or member is not getattr(before, name, UNSET)
-        for error in visit(member, json_name)
-    ]
+    errors: list[FieldError] = []
+    for name, json_name, visit in _members(type(value)):
+        member = getattr(value, name)
+        known = before is not None and member is getattr(before, name, UNSET)
+        if member is not UNSET and member is not None and not known:
+            visit(member, (None, json_name), errors)
+    return errors
 
 
 @cache
@@ -39,11 +41,11 @@ def _of_struct(struct: StructType) -> Visit | None:
     if not members:
         return None
 
-    def run(value: Any, path: str) -> Iterator[FieldError]:
+    def run(value: Any, path: Path, errors: list[FieldError]) -> None:
         for name, json_name, visit in members:
             member = getattr(value, name)
             if member is not UNSET and member is not None:
-                yield from visit(member, f"{path}.{json_name}" if path else json_name)
+                visit(member, (path, json_name), errors)
 
     return run
 
@@ -73,17 +75,17 @@ def _of_node(node: Node) -> Visit | None:
 
 
 def _over_map(below: Visit) -> Visit:
-    def run(members: Any, path: str) -> Iterator[FieldError]:
+    def run(members: Any, path: Path, errors: list[FieldError]) -> None:
         for name, member in members.items():
-            yield from below(member, f"{path}[{name}]")
+            below(member, (path, f"[{name}]"), errors)
 
     return run
 
 
 def _over_list(below: Visit) -> Visit:
-    def run(members: Any, path: str) -> Iterator[FieldError]:
+    def run(members: Any, path: Path, errors: list[FieldError]) -> None:
         for index, member in enumerate(members):
-            yield from below(member, f"{path}[{index}]")
+            below(member, (path, index), errors)
 
     return run
 
@@ -92,17 +94,27 @@ def _over_unique_list(below: Visit | None, names: dict[str, str]) -> Visit:
     """names: the key's JSON names and attributes; none, where an item is its own key."""
     attributes = list(names.values())
 
-    def run(members: Any, path: str) -> Iterator[FieldError]:
-        seen: set[Any] = set()
-        for index, member in enumerate(members):
-            mark = tuple([getattr(member, name) for name in attributes]) if names else member
-            if mark in seen:
-                yield duplicate(f"{path}[{index}]", _shown(member, names))
-            seen.add(mark)
-            if below is not None:
-                yield from below(member, f"{path}[{index}]")
+    def run(members: Any, path: Path, errors: list[FieldError]) -> None:
+        if len(members) > 1:
+            seen: set[Any] = set()
+            for index, member in enumerate(members):
+                mark = tuple([getattr(member, name) for name in attributes]) if names else member
+                if mark in seen:
+                    errors.append(duplicate(_written((path, index)), _shown(member, names)))
+                seen.add(mark)
+        if below is not None:
+            for index, member in enumerate(members):
+                below(member, (path, index), errors)
 
     return run
+
+
+def _written(path: Path) -> str:
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(f"[{step}]" if isinstance(step, int) else step if step.startswith("[") else f".{step}")
+    return "".join(reversed(steps)).removeprefix(".")
 
 
 def _shown(member: Any, names: dict[str, str]) -> Any:

@@ -7,7 +7,6 @@ import pytest
 
 from fairway.api import codec
 from fairway.api.client import Item
-from fairway.api.space import Recent
 from fairway.kinds.meta import Object, ObjectMeta
 from fairway.kinds.types import Time, encode
 
@@ -60,13 +59,3 @@ def test_what_leaves_is_told_from_what_only_says_so_in_its_labels(metadata: Obje
     assert not codec.is_leaving(encode(Object(api_version="v1", kind="Thing", metadata=metadata)))
     metadata.deletion_timestamp = Time("2026-01-01T00:00:00Z")
     assert codec.is_leaving(encode(Object(api_version="v1", kind="Thing", metadata=metadata)))
-
-
-def test_of_recent_objects_only_so_many_are_kept_and_the_latest_always() -> None:
-    recent = Recent()
-    for revision in range(1, 20_001):
-        recent.put(revision, Item(b"{}", "a/b", "u", revision))
-        assert recent.get(revision) is not None
-    kept = sum(recent.get(revision) is not None for revision in range(20_001))
-    assert 2048 <= kept <= 4096
-    assert all(recent.get(revision) is not None for revision in range(20_000 - 2048, 20_001))

@@ -157,14 +157,43 @@ class _Waits:
             yield bound, so_far
 
 
+class _Tally:
+    """What is counted under the same labels."""
+
+    __slots__ = ("counts", "labels", "prefix", "waits")
+
+    def __init__(self, labels: _Labels, prefix: str = "") -> None:
+        self.labels = labels
+        self.prefix = prefix
+        self.counts: dict[str, int] = {}
+        self.waits: dict[str, _Waits] = {}
+
+    def add(self, what: str, count: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + count
+
+    def took(self, what: str, seconds: float, bounds: tuple[float, ...] = _WAITS) -> None:
+        known = self.waits.get(what)
+        if known is None:
+            known = self.waits[what] = _Waits(bounds)
+        known.add(seconds)
+
+    def __iter__(self) -> Iterator[Measure]:
+        labels, prefix = dict(self.labels), _PREFIX + self.prefix
+        for what, count in self.counts.items():
+            yield prefix + what, "counter", _TEXTS[what], labels, count
+        for what, waits in self.waits.items():
+            yield prefix + what, "histogram", _TEXTS[what], labels, (list(waits.cumulative()), waits.total)
+
+
 class Measures:
     def __init__(self, config: Configuration, observer: Observer, mirror: Mirror) -> None:
         self._of_cohorts = config.gate("MetricsForCohorts")
         self._state = observer.state
         self._local_queues = mirror[LOCAL_QUEUES]
         self._selector = config.measured_local_queues()
-        self._counts: Counter[tuple[str, _Labels]] = Counter()
-        self._waits: dict[tuple[str, _Labels], _Waits] = {}
+        self._tallies: dict[tuple[_Labels, str], _Tally] = {}
+        self._about: dict[_Subject, tuple[_Tally, _Tally]] = {}
+        """Of a workload's ClusterQueue and of its LocalQueue."""
         self._finished: Counter[_Subject] = Counter()
         self._skips: Mapping[str, int] = {}
         self._workloads = mirror[WORKLOADS]
@@ -178,9 +207,10 @@ class Measures:
         for queue, results in plan.recomputations.items():
             for result, count in results.items():
                 about = (("cluster_queue", queue), ("result", result))
-                self._counts["preemption_target_recomputations_total", about] += count
-        self._counts["admission_attempts_total", labels] += 1
-        self._wait("admission_attempt_duration_seconds", labels, seconds, _QUICK)
+                self._tally(about).add("preemption_target_recomputations_total", count)
+        tally = self._tally(labels)
+        tally.add("admission_attempts_total")
+        tally.took("admission_attempt_duration_seconds", seconds, _QUICK)
 
     def heard(self, note: Note, now: Time) -> None:
         """Counts what is told: each of these events is told once, after the write that it tells of."""
@@ -197,11 +227,11 @@ class Measures:
             by = note.message.partition("preemptor path: ")[2].partition(";")[0].rpartition("/")[2]
             said = find_condition(about, "Preempted") or {}
             labels = (("preempting_cluster_queue", by), ("reason", str(said.get("reason", ""))))
-            self._counts["preempted_workloads_total", labels] += 1
+            self._tally(labels).add("preempted_workloads_total")
         elif note.reason == "CreatedWorkload":
             kind = (("job_kind", str(about.get("kind", ""))),)
             seconds = max(0, now - parse_time(about["metadata"].get("creationTimestamp"))) / SECOND
-            self._wait("workload_creation_latency_seconds", kind, seconds, _QUICK)
+            self._tally(kind).took("workload_creation_latency_seconds", seconds, _QUICK)
 
     def _on_admitted(self, workload: Json, now: Time) -> None:
         subject = _Subject.of(workload)
@@ -212,7 +242,7 @@ class Measures:
         node = self._state.tree.queues.get(subject.queue)
         if node is not None and self._of_cohorts and not self._state.tree.is_cyclic(subject.queue):
             for above in node.path():
-                self._counts["cohort_subtree_admitted_workloads_total", (("cohort", above.name),)] += 1
+                self._tally((("cohort", above.name),)).add("cohort_subtree_admitted_workloads_total")
 
     def _on_evicted(self, workload: Json, told: str, now: Time) -> None:
         subject = _Subject.of(workload)
@@ -221,17 +251,17 @@ class Measures:
         self._happened(subject, "evicted_workloads_total", why)
         times = (workload.get("status") or {}).get("schedulingStats") or {}
         if sum(int(each.get("count", 0)) for each in times.get("evictions") or ()) <= 1:
-            self._counts["evicted_workloads_once_total", subject.of_queue + why] += 1
+            self._tally(subject.of_queue + why).add("evicted_workloads_once_total")
         if is_true(workload, "PodsReady"):
             since = parse_time((find_condition(workload, "PodsReady") or {}).get("lastTransitionTime"))
             labels = (("cluster_queue", subject.queue), ("reason", reason), ("underlying_cause", cause))
-            self._wait("pods_ready_to_evicted_time_seconds", labels, max(0, now - since) / SECOND)
+            self._tally(labels).took("pods_ready_to_evicted_time_seconds", max(0, now - since) / SECOND)
 
     def _on_workload(self, _key: str, before: Item | None, after: Item | None) -> None:
         if before is None and after is not None and not self._workloads.read(after, glimpse).is_over:
             return
-        over = before is not None and _FINISHED in before.value
-        ends = after is not None and _FINISHED in after.value
+        over = before is not None and before.value.rfind(_FINISHED) >= 0
+        ends = after is not None and after.value.rfind(_FINISHED) >= 0
         if over and not ends and before is not None:
             self._finished[_decode(before.value).subject] -= 1
         elif ends and not over and after is not None:
@@ -246,8 +276,7 @@ class Measures:
         if now_seen:
             self._happened(subject, "finished_workloads_total")
             took = workload.since("Finished") - workload.since("Admitted")
-            labels = (("cluster_queue", subject.queue),)
-            self._wait("execution_time_seconds", labels, max(0, took) / SECOND)
+            self._tally((("cluster_queue", subject.queue),)).took("execution_time_seconds", max(0, took) / SECOND)
 
     def _on_ready(self, workload: _Workload) -> None:
         ready = workload.since("PodsReady")
@@ -255,21 +284,32 @@ class Measures:
         self._took(workload.subject, "admitted_until_ready_wait_time_seconds", ready - workload.since("Admitted"))
 
     def _happened(self, subject: _Subject, what: str, more: _Labels = ()) -> None:
-        self._counts[what, subject.of_queue + more] += 1
+        queue, tenant = self._both(subject) if not more else self._both_with(subject, more)
+        queue.add(what)
         if self._is_measured(subject):
-            self._counts[_LOCAL + what, subject.of_tenant + more] += 1
+            tenant.add(what)
 
     def _took(self, subject: _Subject, what: str, time: Time) -> None:
         seconds = max(0, time) / SECOND
-        self._wait(what, subject.of_queue, seconds)
+        queue, tenant = self._both(subject)
+        queue.took(what, seconds)
         if self._is_measured(subject):
-            self._wait(_LOCAL + what, subject.of_tenant, seconds)
+            tenant.took(what, seconds)
 
-    def _wait(self, name: str, labels: _Labels, seconds: float, bounds: tuple[float, ...] = _WAITS) -> None:
-        known = self._waits.get((name, labels))
-        if known is None:
-            known = self._waits[name, labels] = _Waits(bounds)
-        known.add(seconds)
+    def _tally(self, labels: _Labels, prefix: str = "") -> _Tally:
+        found = self._tallies.get((labels, prefix))
+        if found is None:
+            found = self._tallies[labels, prefix] = _Tally(labels, prefix)
+        return found
+
+    def _both(self, subject: _Subject) -> tuple[_Tally, _Tally]:
+        found = self._about.get(subject)
+        if found is None:
+            found = self._about[subject] = self._both_with(subject, ())
+        return found
+
+    def _both_with(self, subject: _Subject, more: _Labels) -> tuple[_Tally, _Tally]:
+        return self._tally(subject.of_queue + more), self._tally(subject.of_tenant + more, _LOCAL)
 
     def _is_measured(self, subject: _Subject) -> bool:
         return self._selector is not None and self._has_metrics(f"{subject.namespace}/{subject.local}", self._selector)
@@ -283,11 +323,8 @@ class Measures:
     # --- what is so -------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Measure]:
-        for (name, labels), count in self._counts.items():
-            yield _PREFIX + name, "counter", _TEXTS[name.removeprefix(_LOCAL)], dict(labels), count
-        for (name, labels), waits in self._waits.items():
-            value = (list(waits.cumulative()), waits.total)
-            yield _PREFIX + name, "histogram", _TEXTS[name.removeprefix(_LOCAL)], dict(labels), value
+        for tally in self._tallies.values():
+            yield from tally
         for queue in self._state.queues:
             yield from self._queue(queue)
         if self._selector is not None:

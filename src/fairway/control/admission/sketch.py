@@ -38,7 +38,7 @@ class Stage(Enum):
     OVER = 3
 
 
-class Owner(msgspec.Struct, rename="camel", gc=False):
+class Owner(msgspec.Struct, rename="camel", frozen=True, gc=False):
     api_version: str = ""
     kind: str = ""
     name: str = ""

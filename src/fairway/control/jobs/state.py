@@ -18,9 +18,10 @@ from fairway.control.jobs.backoff import NOTHING, Past
 from fairway.control.jobs.decide import ours
 from fairway.control.jobs.view import PodFacts, PodView, read, view
 from fairway.kinds.k8s.batch.types import Job
+from fairway.runtime.recent import Recent
 
 Key = tuple[str, str]
-_GONE_MAX = 100_000
+_GONE = 100_000
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -204,7 +205,7 @@ class State:
         """Pods that nobody controls, by namespace: Jobs that select by hand may adopt them."""
         self._uids: dict[Key, str] = {}
         self._choosy: dict[str, set[str]] = {}
-        self._gone: dict[str, None] = {}
+        self._gone: Recent[str, bool] = Recent(_GONE)
 
     # --- Jobs -----------------------------------------------------------------------------------------------------
 
@@ -325,9 +326,7 @@ class State:
 
     def _bury(self, uid: str) -> None:
         """A uid never comes back: an answer that was still on its way is no news."""
-        self._gone[uid] = None
-        if len(self._gone) > _GONE_MAX:
-            del self._gone[next(iter(self._gone))]
+        self._gone.put(uid, True)
 
 
 def newer(version: str, than: str) -> bool:

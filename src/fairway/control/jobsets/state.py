@@ -10,8 +10,9 @@ from fairway.control.jobsets.child import Child, child
 from fairway.kinds.jobset.types import JobSet
 from fairway.kinds.k8s.batch.types import Job
 from fairway.kinds.k8s.opt import items, text
+from fairway.runtime.recent import Recent
 
-_GONE_MAX = 50_000
+_GONE = 50_000
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class State:
 
     def __init__(self) -> None:
         self.sets: dict[str, Tracked] = {}
-        self._gone: dict[str, None] = {}
+        self._gone: Recent[str, bool] = Recent(_GONE)
 
     def see_set(self, item: Item) -> str:
         jobset = item.to(JobSet)
@@ -80,9 +81,7 @@ class State:
         return True
 
     def _bury(self, uid: str) -> None:
-        self._gone[uid] = None
-        if len(self._gone) > _GONE_MAX:
-            del self._gone[next(iter(self._gone))]
+        self._gone.put(uid, True)
 
 
 def _owner(job: Job) -> str:

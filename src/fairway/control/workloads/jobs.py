@@ -45,7 +45,17 @@ class _Head(msgspec.Struct, gc=False):
     metadata: Json
 
 
+class _OwnersMeta(msgspec.Struct, rename="camel", gc=False):
+    owner_references: list[Owner] = []
+
+
+class _Owners(msgspec.Struct, gc=False):
+    metadata: _OwnersMeta
+
+
 _head = msgspec.json.Decoder(_Head).decode
+_owners = msgspec.json.Decoder(_Owners).decode
+_OWNED = b'"ownerReferences":['
 
 
 class Jobs:
@@ -59,6 +69,7 @@ class Jobs:
         self._on_orphan = on_orphan
         self._adapters = list(adapters)
         self._mirror = mirror
+        self._tables = [mirror[adapter.resource] for adapter in self._adapters]
         self._workloads = mirror[WORKLOADS]
         self._managed = Managed(config, adapters, self._namespace_labels)
         priorities = Priorities(mirror[PRIORITY_CLASSES], mirror[POD_PRIORITY_CLASSES])
@@ -204,7 +215,7 @@ class Jobs:
 
     def _on_workload(self, key: str, before: Item | None, after: Item | None) -> None:
         seen = self._workloads.read(after, glimpse) if after is not None else None
-        owners = seen.metadata.owner_references if seen is not None else ()
+        owners = seen.metadata.owner_references if seen is not None else []
         urgent = seen is not None and seen.is_live
         if self.agenda.starting and before is None and not urgent:
             for owner in owners:  # its job was found too, and waits for its turn
@@ -214,19 +225,21 @@ class Jobs:
             self.agenda.add(self._taken.pop(key))
         namespace = key.partition("/")[0]
         last = self._is_last(WORKLOADS, key)
-        for owner in self._owners(before):
-            self._own(owner.uid, key, there=False)
-            if not last:
-                self._mark(owner, namespace, urgent=urgent)
-        for owner in owners:
-            self._own(owner.uid, key, there=True)
-            if not last:
-                self._mark(owner, namespace, urgent=urgent)
+        owners_before = self._owners(before)
+        if owners_before != owners:
+            for owner in owners_before:
+                self._own(owner.uid, key, there=False)
+            for owner in owners:
+                self._own(owner.uid, key, there=True)
         if not last:
+            for owner in dict.fromkeys((*owners_before, *owners)):
+                self._mark(owner, namespace, urgent=urgent)
             self._mark_namesakes(key)
 
     def _owners(self, workload: Item | None) -> Sequence[Owner]:
-        return () if workload is None else self._workloads.read(workload, glimpse).metadata.owner_references
+        if workload is None or workload.value.find(_OWNED) < 0:
+            return []
+        return _owners(workload.value).metadata.owner_references
 
     def _own(self, owner: str, key: str, *, there: bool) -> None:
         known = self._by_owner.get(owner, ())
@@ -242,10 +255,9 @@ class Jobs:
     def _mark_namesakes(self, key: str) -> None:
         """Jobs and groups that have the name of a Workload: it may be the one that was made for them."""
         namespace, _, name = key.partition("/")
-        for index, adapter in enumerate(self._adapters):
-            job = JobKey(index, namespace, name)
-            if job in self._groups or key in self._mirror[adapter.resource]:
-                self.agenda.add(job)
+        for index, table in enumerate(self._tables):
+            if key in table or (self._groups and (index, namespace, name) in self._groups):
+                self.agenda.add(JobKey(index, namespace, name))
 
     def _on_pods_ended(self, workload: str) -> None:
         self.look_at(workload)
@@ -290,7 +302,7 @@ class Jobs:
     # --- what is there ----------------------------------------------------------------------------------------------
 
     def _table(self, index: int) -> Table:
-        return self._mirror[self._adapters[index].resource]
+        return self._tables[index]
 
     def _namespace_labels(self, name: str) -> Mapping[str, str] | None:
         namespace = self._mirror[NAMESPACES].view(f"/{name}")
