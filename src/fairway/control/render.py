@@ -146,6 +146,8 @@ def resource_requests(pod_sets: Iterable[PodSet]) -> list[Object]:
 
 def required_checks(queue: Queue, uses: Sequence[PodSetUse]) -> set[str]:
     """Checks of every flavor of the queue apply always: also to what asks for nothing and so gets no flavor."""
+    if not queue.checks:
+        return set()
     assigned = {flavor for use in uses for flavor in use.flavors.values()}
     every = {name for group in queue.groups for name in group.flavors}
     return {ref.name for ref in queue.checks if every <= (set(ref.flavors) or every) or assigned & set(ref.flavors)}

@@ -442,21 +442,23 @@ class Store:
 
     def _publish(self, pending: Pending) -> None:
         touched: dict[str, Bucket] = {}
+        staged, of_all = self._staged, self._listeners.get("", ())
         for event in pending.events:
             record = event.record
-            bucket = self._bucket(record.bucket)
-            touched[record.bucket] = bucket
+            bucket = touched.get(record.bucket)
+            if bucket is None:
+                bucket = touched[record.bucket] = self._bucket(record.bucket)
             if event.deleted:
                 bucket.drop(record.path)
             else:
                 bucket.put(record)
             self._history.remember(bucket, event)
             key = (record.bucket, record.path)
-            if self._staged.get(key) is event:
-                del self._staged[key]
+            if staged.get(key) is event:
+                del staged[key]
             for listener in self._listeners.get(record.bucket, ()):
                 listener(event)
-            for listener in self._listeners.get("", ()):
+            for listener in of_all:
                 listener(event)
         for row in pending.appended:
             self._streams.setdefault(row.stream, Stream()).items.append(row.data)
