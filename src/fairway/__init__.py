@@ -7,10 +7,20 @@ first used.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairway.sdk import AsyncClient, Client, JobFailed, JobRequest, JobView, RequestError
+    from fairway.sdk import ApiError, AsyncClient, Client, JobFailed, JobRequest, JobView, RequestError, State
 
 __version__ = "0.1.0"
-__all__ = ["AsyncClient", "Client", "JobFailed", "JobRequest", "JobView", "RequestError", "__version__"]
+__all__ = [
+    "ApiError",
+    "AsyncClient",
+    "Client",
+    "JobFailed",
+    "JobRequest",
+    "JobView",
+    "RequestError",
+    "State",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,3 +29,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(sdk, name)
     raise AttributeError(f"module 'fairway' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import fairway
 from fairway.sdk.aio import JobFailed
@@ -56,7 +61,68 @@ def test_a_job_that_cannot_fit_says_why_and_what_would_help(shared_node: Node) -
     assert "too-big is queued" in said
     assert "It would be admitted with" in said
     command(shared_node, "cancel", "too-big")
-    assert "not found" in command(shared_node, "show", "too-big", code=1).stderr
+    assert "there is no job too-big" in command(shared_node, "show", "too-big", code=1).stderr
+
+
+def test_where_nothing_runs_two_who_run_something_at_once_share_the_node_that_is_started(tmp_path: Path) -> None:
+    """Even where somebody else has the usual port, and with nothing on stdout but what the jobs print."""
+    env = {**os.environ, "FAIRWAY_DATA": str(tmp_path / "data")}
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 7443))
+            other.listen()
+        words = [sys.executable, "-m", "fairway"]
+        runs = [
+            subprocess.Popen([*words, "run", "--", "echo", text], stdout=subprocess.PIPE, env=env, text=True)
+            for text in ("one", "two")
+        ]
+        try:
+            assert [run.communicate(timeout=PATIENCE_S * 4)[0] for run in runs] == ["one\n", "two\n"]
+            assert [run.returncode for run in runs] == [0, 0]
+        finally:
+            subprocess.run([*words, "down"], env=env, timeout=PATIENCE_S * 4, check=True, capture_output=True)
+
+
+def test_what_is_not_there_is_said_in_words_with_a_way_on(shared_node: Node) -> None:
+    command(shared_node, "run", "--name", "once-only", "--", "true")
+    for asking in ("show", "logs", "why", "hold", "cancel"):
+        said = command(shared_node, asking, "once-onli", code=1).stderr
+        assert "there is no job once-onli in namespace default" in said
+        assert "did you mean once-only?" in said
+    assert "add -n default" in command(shared_node, "show", "-n", "kube-system", "once-only", code=1).stderr
+    assert (
+        "there is a job once-only already"
+        in command(shared_node, "run", "--name", "once-only", "--", "true", code=1).stderr
+    )
+    assert "has ended" in command(shared_node, "release", "once-only", code=1).stderr
+
+
+def test_a_job_that_cannot_be_run_says_what_is_wrong_with_it(shared_node: Node) -> None:
+    done = command(shared_node, "run", "--name", "mistyped", "--", "trian-a-model", code=127)
+    assert "job mistyped failed (exit code 127: trian-a-model: command not found" in done.stderr
+    assert "trian-a-model: command not found" in command(shared_node, "ls", "--all").stdout
+
+
+def test_of_several_documents_those_that_are_right_are_submitted_and_the_others_named(
+    shared_node: Node, tmp_path: Path
+) -> None:
+    def document(name: str, **more: Any) -> dict[str, Any]:
+        container = {"name": "c", "image": "none", "command": ["true"], **more}
+        template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": template}}
+
+    file = tmp_path / "jobs.yaml"
+    file.write_text(yaml.safe_dump_all([document("good-1"), document("bad-2", resorces={}), document("good-3")]))
+    done = command(shared_node, "submit", str(file), code=1)
+    assert done.stdout == "Job good-1 submitted\nJob good-3 submitted\n"
+    assert "jobs.yaml, document 2: " in done.stderr
+    assert 'unknown field "spec.template.spec.containers[0].resorces"' in done.stderr
+    assert "2 of 3 submitted" in done.stderr
+    assert shown(shared_node, "show", "good-1")["user"]
+    file.write_text("apiVersion: 5\nkind: [Job]\n")
+    assert "it must say apiVersion" in command(shared_node, "submit", str(file), code=1).stderr
+    file.write_text("")
+    assert "there is nothing in" in command(shared_node, "submit", str(file), code=1).stderr
 
 
 def test_a_held_job_waits_until_it_is_released(shared_node: Node) -> None:
@@ -87,7 +153,7 @@ def test_every_command_about_jobs_speaks_to_programs_too(shared_node: Node) -> N
         assert shown(shared_node, what, "waits") == [{"name": "waits", "namespace": "default", "result": result}]
     done = command(shared_node, "cancel", "waits", "said", "-o", "json", code=1)
     assert [set(each) - {"name", "namespace"} for each in json.loads(done.stdout)] == [{"error"}, {"result"}]
-    assert 'error: jobs.batch "waits" not found' in done.stderr
+    assert "error: there is no job waits in namespace default" in done.stderr
 
 
 def test_a_running_job_in_the_way_is_named_with_what_it_holds(shared_node: Node) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,7 +14,17 @@ from pathlib import Path
 
 import pytest
 import uvloop
-from tests.integration.engine_support import PATIENCE_S, engine_in, final, output, recorded, seen
+from tests.integration.engine_support import (
+    PATIENCE_S,
+    engine_in,
+    final,
+    output,
+    processes_of,
+    reached,
+    record_of,
+    recorded,
+    seen,
+)
 from tests.integration.support import ROOT, asynchronous, eventually
 
 from fairway.engines import places, shim
@@ -53,6 +64,18 @@ async def test_a_run_that_fills_the_disk_is_recorded_all_the_same(small_disk: Pa
         assert [status.exit_code for status in await final(engine, "more")] == [0]
 
 
+@asynchronous
+async def test_a_run_that_filled_the_disk_can_be_stopped(small_disk: Path) -> None:
+    async with engine_in(small_disk) as engine:
+        script = "trap '' TERM; dd if=/dev/zero of=big bs=4k 2>/dev/null; sleep 1000"
+        await engine.start(RunSpec("full", ("/bin/sh", "-c", script)))
+        await asyncio.to_thread(eventually, lambda: os.statvfs(small_disk).f_bavail == 0, "the disk is full")
+        await engine.stop("full", 1000)
+        await engine.stop("full", 0.1)
+        [status] = await final(engine, "full")
+        assert (status.exit_code, status.message) == (137, "stopped on request, killed when its grace was over")
+
+
 def written_run(folder: Path, run_id: str, **spec: object) -> list[str]:
     """The program that runs it."""
     folder.mkdir(exist_ok=True)
@@ -89,6 +112,32 @@ def test_a_shim_that_is_told_to_stop_by_another_engine_stops_its_payload_and_rec
     assert alone.wait(PATIENCE_S) == shim.DONE
     status = recorded(tmp_path / "engine", "told")[-1]
     assert (status["exit_code"], status["signal"], status["message"]) == (143, 15, "stopped on request")
+
+
+PROGRAM = """
+import errno, os, sys
+sys.path.insert(0, sys.argv[1])
+from fairway.engines import shim
+line, lacks = shim.Line(), sys.argv[3]
+before = os.listdir("/proc/self/fd")
+def refuse(*_):
+    raise OSError(errno.EMFILE if lacks == "pipe2" else errno.EAGAIN, "there is none left")
+setattr(os, lacks, refuse)
+code = shim.main(sys.argv[2], " ".join(sys.argv[4:]), line)
+sys.exit(code if os.listdir("/proc/self/fd") == before else 99)
+"""
+
+
+@pytest.mark.parametrize("lacks", ["pipe2", "fork"])
+def test_a_shim_that_cannot_start_its_payload_for_want_of_something_says_so_and_keeps_nothing(
+    tmp_path: Path, lacks: str
+) -> None:
+    words = written_run(tmp_path, "poor", argv=["true"], open_files=50)[-4:]
+    command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(ROOT / "src"), str(tmp_path), lacks, *words]
+    assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == shim.DONE
+    status = recorded(tmp_path, "poor")[-1]
+    assert status["state"] == "failed"
+    assert "there is none left" in status["message"]
 
 
 def test_many_shims_for_one_run_start_it_once(tmp_path: Path) -> None:
@@ -177,6 +226,7 @@ async def test_half_of_what_a_killed_engine_wrote_is_cleared_away_and_can_be_wri
         ("00000001.book", slots),
         ("00000002.book", b"short"),
         ("00000003.one", bytes(20_000)),
+        ("00000005.book", bytes(20_000)),
         ("00000004.book", halves[-1].ljust(SLOT_BYTES * SLOTS, b"\0")),
     ):
         (tmp_path / "runs" / name).write_bytes(content)
@@ -193,6 +243,38 @@ async def test_half_of_what_a_killed_engine_wrote_is_cleared_away_and_can_be_wri
         assert status.reason == "ContainerCannotRun"
         await engine.start(RunSpec("torn", ("true",)))
         assert [status.exit_code for status in await final(engine, "torn")] == [0]
+
+
+@pytest.mark.parametrize("how", ["cut off", "cut off within it", "spoilt"])
+@asynchronous
+async def test_a_book_that_was_damaged_while_its_runs_go_on_is_used_with_care(tmp_path: Path, how: str) -> None:
+    """What is known of a run is told; of one whose spec cannot be read nothing is, but no other is put in its place while it writes there."""
+    folder, books = tmp_path / "engine", tmp_path / "engine" / "runs"
+    script = f"echo x >> {tmp_path}/ran-$0; while ! [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 7"
+    async with ProcessEngine(folder) as first:
+        for name in ("a", "b"):
+            await first.start(RunSpec(name, ("/bin/sh", "-c", script, name)))
+            await reached(first, name, RunState.RUNNING)
+    (slot, _), (other, _) = record_of(folder, "a"), record_of(folder, "b")
+    assert slot.book == other.book
+    last = max(slot.base, other.base)
+    if how == "spoilt":
+        with (books / slot.book).open("r+b") as book:
+            book.seek(slot.base)
+            book.write(os.urandom(40).replace(b"\n", b"x"))
+    else:
+        os.truncate(books / slot.book, last + (1500 if how == "cut off within it" else SLOT_BYTES))
+    async with engine_in(folder, rescan_s=0.1) as second:
+        known = ["b"] if how == "spoilt" else ["a", "b"]
+        assert [status.id for status in await second.list()] == known
+        for number in range(SLOTS):
+            await second.start(RunSpec(f"r{number}", ("true",)))
+        ends = await final(second, *(f"r{number}" for number in range(SLOTS)))
+        assert {status.exit_code for status in ends} == {0}
+        (tmp_path / "go").touch()
+        assert [status.exit_code for status in await final(second, *known)] == [7] * len(known)
+        await asyncio.to_thread(eventually, lambda: processes_of(folder) == [], "both ended")
+        assert all((tmp_path / f"ran-{name}").read_text() == "x\n" for name in ("a", "b"))
 
 
 @asynchronous

@@ -67,11 +67,13 @@ class Node:
         script = f"echo x >> {self.ran}/{run_id}; {then} exit {exit_code}"
         return {"id": run_id, "argv": ["/bin/sh", "-c", script], **more}
 
-    def start(self, fault: str = "") -> subprocess.Popen[str]:
+    def start(self, fault: str = "", open_files: int = 0) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
         if fault:
             environment["FAIRWAY_FAULT"] = f"{fault}:{self._fault}"
         command = [sys.executable, "-m", "tests.integration.engine_node", str(self.folder), str(self._runs)]
+        if open_files:
+            command = ["/bin/sh", "-c", f'ulimit -S -n {open_files}; exec "$@"', "sh", *command]
         return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
     def run(self, fault: str = "") -> tuple[int, list[list[object]]]:
@@ -178,6 +180,15 @@ def test_an_engine_that_is_killed_while_it_settles_a_lost_run_settles_it_later(n
     assert process.wait_until(lambda: not alive(its_shim), PATIENCE_S)
     assert node.run(fault="engine-settling")[0] == -signal.SIGKILL
     assert node.run()[1] == [["a", "lost", None, "Lost"]]
+
+
+def test_more_runs_go_on_at_once_than_a_process_may_have_files_and_none_may_have_more(node: Node) -> None:
+    count, few = 80, 60
+    wait = f"ulimit -n > {node.ran}/limit; while [ $(ls {node.ran} | wc -l) -le {count} ]; do sleep 0.1; done;"
+    node.wants(*(node.job(f"r{number}", 0, wait) for number in range(count)))
+    printed, _ = node.start(open_files=few).communicate(timeout=PATIENCE_S * 2)
+    assert sorted(json.loads(line)[2] for line in printed.splitlines()) == [0] * count
+    assert (node.ran / "limit").read_text() == f"{few}\n"
 
 
 def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -10,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.integration.engine_support import alive, engine_in, final, output, reached, seen, shim_of
+from tests.integration.engine_support import alive, engine_in, final, output, reached, record_of, seen, shim_of
 from tests.integration.support import asynchronous
 
 from fairway.engines import lease
+from fairway.engines.books import SLOTS, Books, Slot
 from fairway.engines.engine import Limits, Mount, RunSpec, RunState
 from fairway.engines.machine import boot_clock
 from fairway.engines.process import ProcessEngine
@@ -447,6 +449,45 @@ async def test_what_is_forgotten_is_gone_and_what_runs_is_not_forgotten(tmp_path
         assert not any(any(path.read_bytes()) for path in (tmp_path / "runs").iterdir())
         with pytest.raises(KeyError):
             engine.logs("f")
+
+
+@asynchronous
+async def test_what_cannot_be_forgotten_now_can_be_later_and_its_place_is_nobody_elses_till_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"r{number}" for number in range(SLOTS + 4)]
+    async with engine_in(tmp_path) as engine:
+        for name in names:
+            await engine.start(RunSpec(name, ("true",)))
+        await final(engine, *names)
+        real = Books.give_back
+
+        def fail(books: Books, slots: list[Slot]) -> None:
+            if slots[0].book == last:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            real(books, slots)
+
+        last = record_of(tmp_path, names[-1])[0].book
+        with monkeypatch.context() as patch:
+            patch.setattr(Books, "give_back", fail)
+            asked = await asyncio.gather(*map(engine.forget, names), return_exceptions=True)
+        assert any(isinstance(answer, OSError) for answer in asked)
+        fresh = [f"f{number}" for number in range(SLOTS)]
+        for name in fresh:
+            await engine.start(RunSpec(name, ("true",)))
+        await asyncio.gather(*map(engine.forget, names))
+        assert [status.exit_code for status in await final(engine, *fresh)] == [0] * len(fresh)
+        assert sorted(status.id for status in await engine.list()) == sorted(fresh)
+    assert [name for name in names if _is_recorded(tmp_path, name)] == []
+    assert all(_is_recorded(tmp_path, name) for name in fresh)
+
+
+def _is_recorded(folder: Path, run_id: str) -> bool:
+    try:
+        record_of(folder, run_id)
+    except KeyError:
+        return False
+    return True
 
 
 @asynchronous

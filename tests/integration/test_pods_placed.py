@@ -122,17 +122,33 @@ def test_others_decide_where_it_goes(spec: dict[str, Any]) -> None:
     run("1", test)
 
 
-def test_a_pod_that_is_refused_after_all_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PROMISED_SECONDS", 0.05)
-
+@pytest.mark.parametrize("how", ["another hook", "what is wrong with it"])
+def test_a_pod_that_is_refused_after_all_gives_its_room_back_at_once(how: str) -> None:
     def refuse(admission: Admission) -> None:
         if admission.target.name == "never":
             raise ApiError(403, "Forbidden", "never")
 
     async def test(here: World) -> None:
-        here.space.objects.hooks.append(refuse)
+        if how == "another hook":
+            here.space.objects.hooks.append(refuse)
         with pytest.raises(ApiError, match="never"):
-            await here.pod("never")
+            await here.pod("never", **({} if how == "another hook" else {"restartPolicy": "never"}))
+        assert (await here.pod("a"))["spec"].get("nodeName") == "n"
+
+    run("1", test)
+
+
+def test_a_pod_that_could_not_be_written_gives_its_room_back_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PROMISED_SECONDS", 0.05)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ApiError(507, "InsufficientStorage", "no room left")
+
+    async def test(here: World) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(here.space.objects, "_put", fail)
+            with pytest.raises(ApiError, match="no room"):
+                await here.pod("never")
         assert (await here.pod("a"))["spec"].get("nodeName") is None
         here.clock.move(1)
         async with asyncio.timeout(10):

@@ -76,6 +76,8 @@ def test_jobs_without_a_queue_name_wait_for_one_where_all_jobs_are_managed() -> 
             await here.queue()
             await here.submit("nameless", queue="")
             assert (await here.get(JOBS, "nameless"))["spec"]["suspend"] is True
+            said = conditions(await here.workload_of("nameless"))
+            assert said["QuotaReserved"] == ("False", "Misconfigured", "The workload names no LocalQueue")
             await here.submit("system", queue="", namespace="kube-system")
             assert (await here.get(JOBS, "system", "kube-system"))["spec"]["suspend"] is False
             label = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "main"}}}
@@ -232,3 +234,22 @@ class _OneUid(SeededIds):
 
     def uid(self) -> str:
         return self._given.pop() if self._given else self._others.uid()
+
+
+def test_every_one_of_those_who_ask_for_what_the_queue_does_not_offer_is_told_so() -> None:
+    """Only the first of a shape is tried; what the others are told has to be a condition that is accepted, too."""
+
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue("main", "4")
+            for name in ("first", "second"):
+                body = job(name, "1", "main")
+                body["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+                body["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "1"}
+                await here.create(JOBS, body)
+            for name in ("first", "second"):
+                _status, reason, message = conditions(await here.workload_of(name))["QuotaReserved"]
+                assert reason == "NoMatchingFlavor"
+                assert "resource nvidia.com/gpu unavailable in ClusterQueue" in message
+
+    asyncio.run(scenario())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from tests.integration.queueing import EVENTS, JOBS, Cluster, cluster, conditions
 
 from fairway.api.client import Resource
@@ -283,5 +284,26 @@ def test_past_usage_is_sampled_remembered_and_orders_who_is_next() -> None:
             await here.complete("hog")
             assert conditions(await here.workload_of("modest"))["Admitted"][0] == "True"
             assert conditions(await here.workload_of("more"))["Admitted"][0] == "False"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("resource", "namespace"), [(CLUSTER_QUEUES, ""), (LOCAL_QUEUES, "default")])
+def test_once_a_queue_goes_on_nobody_in_it_says_that_it_is_stopped(resource: Resource, namespace: str) -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue(cpu="1")
+            for name in ("runs", "first", "second"):
+                await here.submit(name)
+            await here.patch(resource, "main", {"spec": {"stopPolicy": "Hold"}}, namespace)
+            for name in ("first", "second"):
+                assert conditions(await here.workload_of(name))["QuotaReserved"][1] == "Suspended"
+            assert here.queueing is not None
+            await here.queueing.stop()
+            here.start()
+            await here.settle()
+            await here.patch(resource, "main", {"spec": {"stopPolicy": "None"}}, namespace)
+            for name in ("first", "second"):
+                assert conditions(await here.workload_of(name))["QuotaReserved"][1] == "WaitingForQuota"
 
     asyncio.run(scenario())

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.integration.inprocess import PATIENCE_S, job, running
 
+import fairway
 from fairway.api.client import Client, Resource
 from fairway.api.local import LocalClient
 from fairway.sdk.aio import AsyncClient
@@ -67,3 +70,35 @@ def test_a_job_that_ends_while_somebody_begins_to_wait_is_noticed(number: int) -
                 return await waiting
 
         assert node.run(wait()).state.final
+
+
+def test_who_waits_in_vain_is_told_what_is_left() -> None:
+    with running() as node:
+        client = LocalClient(node.space, "tests")
+
+        async def wait() -> None:
+            people = AsyncClient(client=client)
+            for name in ("over", "left"):
+                body = job(name)
+                await client.create(JOBS, {**body, "metadata": {**body["metadata"], "namespace": "default"}})
+            await client.patch(
+                JOBS, "over", ENDED, "default", subresource="status", media="application/merge-patch+json"
+            )
+            with pytest.raises(TimeoutError, match=r"job left is still starting after 0\.2 s"):
+                await people.job("left").wait(seconds=0.2)
+            with pytest.raises(TimeoutError, match=r"1 of 2 jobs are not over after 0\.2 s"):
+                await people.wait([people.job("over"), people.job("left")], seconds=0.2)
+
+        node.run(wait())
+
+
+def test_a_client_that_is_closed_says_so_and_completion_finds_what_there_is(tmp_path: Path) -> None:
+    assert {"Client", "AsyncClient", "ApiError", "JobFailed", "State"} <= set(dir(fairway))
+    file = tmp_path / "kubeconfig"
+    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": ""}}
+    file.write_text(json.dumps({"clusters": [cluster], "contexts": [context], "current-context": "c"}))
+    client = fairway.Client(kubeconfig=file)
+    client.close()
+    with pytest.raises(RuntimeError, match="this client is closed"):
+        client.submit("true")

@@ -484,3 +484,13 @@ def test_an_open_schema_of_a_crd_is_kept_as_it_is() -> None:
 def test_numbers_that_go_clients_cannot_hold_are_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
         convert({"spec": {"parallelism": 2**31}}, BY_NAME["jobs.batch"].storage_version.type)
+
+
+@pytest.mark.parametrize(
+    "bucket", ["cronjobs.batch", "deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps"]
+)
+def test_whoever_creates_what_nothing_runs_is_warned_once(bucket: str) -> None:
+    kind = BY_NAME[bucket]
+    new = convert({"metadata": {"name": "x"}}, kind.storage_version.type)
+    assert kind.warn(new, None) == [f"{kind.name}s are only kept here: nothing runs because of them"]
+    assert kind.warn(new, new) == []

@@ -101,11 +101,19 @@ class Access:
     namespace: str
     tls_server_name: str = ""
 
-    def connect(self, manager: str = "fairway", pauses: Sequence[float] = ()) -> RemoteClient:
+    def connect(
+        self,
+        manager: str = "fairway",
+        pauses: Sequence[float] = (),
+        strictness: str = "",
+        *,
+        answer_seconds: float = 60.0,
+    ) -> RemoteClient:
+        """answer_seconds: within which a request has its whole answer, unless it is a stream."""
         from fairway.runtime.http_transport import HttpTransport
 
-        transport = HttpTransport(self.server, self.tls, server_name=self.tls_server_name)
-        return RemoteClient(transport, self.token, manager, pauses)
+        transport = HttpTransport(self.server, self.tls, total_seconds=answer_seconds, server_name=self.tls_server_name)
+        return RemoteClient(transport, self.token, manager, pauses, strictness)
 
 
 def load(text: bytes | str, clock: Clock, *, context: str = "", folder: Path | None = None) -> Access:

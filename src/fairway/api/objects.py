@@ -425,6 +425,19 @@ class Objects:
         kind = target.kind.home
         kind.default(new, old)
         admission = Admission(operation, target, new, old, options, warnings)
+        try:
+            self._admit(admission, kind)
+        except ApiError:
+            for take_back in admission.refused:
+                take_back()
+            raise
+        warnings = admission.warnings + kind.warn(new, old)
+        if target.version.deprecated:
+            warnings = [*warnings, target.version.deprecated]
+        return warnings
+
+    def _admit(self, admission: Admission, kind: Kind) -> None:
+        target, new, old = admission.target, admission.new, admission.old
         for hook in self.hooks:
             hook(admission)
         if target.subresource == "status":
@@ -435,10 +448,6 @@ class Objects:
             errors += kind.validate(new, old)
         if errors:
             raise invalid(kind, target.name, errors)
-        warnings = admission.warnings + kind.warn(new, old)
-        if target.version.deprecated:
-            warnings = [*warnings, target.version.deprecated]
-        return warnings
 
     def _put(
         self,

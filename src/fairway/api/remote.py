@@ -113,12 +113,19 @@ class RemoteClient:
     again, one after the other, if nobody answers: a node that was killed is back in a moment, and people need not know."""
 
     def __init__(
-        self, transport: Transport, token: Callable[[], str], manager: str = "fairway", pauses: Sequence[float] = ()
+        self,
+        transport: Transport,
+        token: Callable[[], str],
+        manager: str = "fairway",
+        pauses: Sequence[float] = (),
+        strictness: str = "",
     ) -> None:
+        """strictness: what becomes of fields that the server does not know (Ignore, Warn, Strict); empty: as it likes."""
         self._transport = transport
         self._pauses = tuple(pauses)
         self._token = token
         self._manager = manager
+        self._strictness = strictness
         self._offers_bulk = True
         self._offers_outputs = True
 
@@ -309,7 +316,11 @@ class RemoteClient:
     # --- HTTP -----------------------------------------------------------------------------------------------------
 
     def _writing(self, dry_run: bool) -> dict[str, Any]:
-        return {"fieldManager": self._manager, "dryRun": "All" if dry_run else ""}
+        return {
+            "fieldManager": self._manager,
+            "dryRun": "All" if dry_run else "",
+            "fieldValidation": self._strictness,
+        }
 
     async def _call(
         self,

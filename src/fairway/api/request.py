@@ -5,6 +5,7 @@ Structs rather than dataclasses: a frozen dataclass takes eight times as long to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -65,6 +66,8 @@ class Admission(msgspec.Struct):
     old: Any | None
     options: Options
     warnings: list[str] = field(default_factory=list)
+    refused: list[Callable[[], None]] = field(default_factory=list)
+    """Called should it be refused after all, by another hook or for what is wrong with it: by hooks that took something for it."""
 
 
 class Write(msgspec.Struct):

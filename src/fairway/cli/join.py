@@ -53,7 +53,7 @@ def join(data: str | None, hub: Hub, described: Joining, advertise: str) -> Json
     folder = DataDir.at(data)
     if folder.running() is None:
         note("no node runs here yet; starting one")
-        lifecycle.up(data=data, detach=True)
+        note(lifecycle.start(folder))
     state = folder.running()
     assert state is not None, "it was just started"
     back = way_back(folder, state, advertise, hub.url)

@@ -22,11 +22,12 @@ from fairway.core import quantity
 from fairway.kinds.columns import duration
 from fairway.runtime import layout, process, sockets
 from fairway.runtime.datadir import DataDir, LauncherState, default_path
-from fairway.runtime.launcher import Launcher
+from fairway.runtime.launcher import DEFAULT_PORT, Launcher
 from fairway.runtime.status import Event, Fatal, Notice, Problem, Progress, Ready, decode
 
 NOT_RUNNING = 3
 _STOP_TIMEOUT_S = 45.0
+_START_TIMEOUT_S = 20.0
 _STARTING = "starting …"
 
 
@@ -110,6 +111,29 @@ def up(
         )
         asyncio.run(Launcher(launching, _Terminal(folder, output, progress)).run())
     note("stopped")
+
+
+def start(folder: DataDir) -> str:
+    """What `fairway up --detach` does, for a command that has its own to say on stdout and to whose user any port will do. Where it
+    serves, for people."""
+    folder.create()
+    port = None if folder.read_state() is None and sockets.is_free(sockets.LOOPBACK, DEFAULT_PORT) else 0
+    machine = fleet.machine(fleet.settle(folder, fleet.Asked(None, "", False, False, False)), [])
+    with _progress() as progress:
+        try:
+            _start_detached(folder, sockets.LOOPBACK, port, True, progress, machine)
+        except Problem:
+            # Somebody else may have been faster, and be about to serve.
+            if not process.wait_until(lambda: _serves(folder), _START_TIMEOUT_S if folder.running() else 0.0):
+                raise
+    state = folder.running()
+    assert state is not None, "it just said that it serves"
+    return f"Fairway {state.version} is up at {state.url}; {_command('down', folder)} stops it"
+
+
+def _serves(folder: DataDir) -> bool:
+    state = folder.running()
+    return state is not None and state.phase == "serving"
 
 
 def _machine(cpu: str, memory: str, gpus: int, no_engine: bool) -> list[str]:

@@ -16,6 +16,7 @@ from fairway.cli.kubeconfig import kubeconfig
 from fairway.cli.output import Output, note, say, show_json, show_problem
 from fairway.cli.run import run
 from fairway.cli.simulate import simulate
+from fairway.cli.submit import submit
 from fairway.runtime.status import Problem
 
 _INTERRUPTED = 130
@@ -62,6 +63,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     lifecycle.down,
     lifecycle.status,
     run,
+    submit,
     *people.COMMANDS,
     clusters.clusters,
     simulate,

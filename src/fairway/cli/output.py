@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 
 from fairway.runtime.status import Problem
+
+_GAP = "   "
+_LAST_COLUMN = 20
+"""What is left of the last column on the narrowest terminal."""
 
 
 class Output(StrEnum):
@@ -36,16 +40,19 @@ def show_json(value: object) -> None:
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-    for heading in headings:
-        table.add_column(heading, no_wrap=True, overflow="ignore")
-    for row in rows:
-        table.add_row(*row)
-    # Piped into another program, a line must not be cut at a width that nobody sees.
+    """On a terminal the last column, which holds words, is cut where the line ends. Piped into another program nothing is cut."""
     shown = console()
-    if not shown.is_terminal:
-        shown.width = 10_000
-    shown.print(table)
+    widths = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
+    before = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
+    last = max(_LAST_COLUMN, shown.width - before) if shown.is_terminal else widths[-1]
+    for index, row in enumerate((headings, *rows)):
+        cells = [set_cell_size(cell, width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        line = _GAP.join([*cells, _cut(row[-1], last)]).rstrip()
+        shown.print(line, style="bold" if index == 0 else None)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def show_problem(problem: Problem) -> None:

@@ -1,18 +1,18 @@
-"""Commands that people use all day: submit, ls, show, logs, cancel, hold, release, queues, events. Each with -o json for programs."""
+"""Commands that people use all day: ls, show, logs, cancel, hold, release, queues, events. Each with -o json for programs."""
 
 from __future__ import annotations
 
 import asyncio
+import difflib
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
-import yaml
 
 from fairway.api.client import Query, Resource
 from fairway.api.errors import ApiError
@@ -21,6 +21,7 @@ from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import Output, note, say, show_json, show_table
 from fairway.core.quantity import render_amount
 from fairway.kinds.columns import duration
+from fairway.kinds.types import parse_time
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
 from fairway.sdk.aio import AsyncClient
@@ -44,38 +45,35 @@ def talk(data: str | None, namespace: str, work: Callable[[AsyncClient], Awaitab
         if folder.running() is None:
             raise Problem(f"nothing is running in {folder.path}", "start it with: fairway up --detach")
         async with AsyncClient(kubeconfig=folder.kubeconfig, context=HOME, namespace=namespace) as client:
-            return await work(client)
+            try:
+                return await work(client)
+            except ApiError as error:
+                raise await problem(client, error) from None
 
+    return asyncio.run(main())
+
+
+async def problem(client: AsyncClient, error: ApiError) -> Problem:
+    """What a refusal means to a person. A job that is not there is looked for under similar names and in other namespaces."""
+    if error.reason == "AlreadyExists" and error.details.get("kind") == "jobs":
+        name = error.details.get("name", "")
+        return Problem(f"there is a job {name} already", f"take another name, or remove it: fairway cancel {name}")
+    if error.code != 404 or error.details.get("kind") != "jobs":
+        return Problem(error.message)
+    name = error.details.get("name", "")
     try:
-        return asyncio.run(main())
-    except ApiError as error:
-        raise Problem(error.message) from None
-
-
-def submit(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="YAML with jobs (or anything else); - reads stdin.")
-    ],
-    data: options.Data = None,
-    namespace: Namespace = "default",
-    output: options.Format = Output.TEXT,
-) -> None:
-    """Submit jobs written as YAML."""
-    documents = [document for file in files for document in _documents(file)]
-
-    async def work(client: AsyncClient) -> list[dict[str, Any]]:
-        made = []
-        for document in documents:
-            resource = await _resource_of(client, document)
-            item = await client.api.create(resource, document, _namespace_of(document, namespace, resource))
-            made.append(item.json())
-            if output is Output.TEXT:
-                say(f"{document['kind']} {item.meta.name} submitted")
-        return made
-
-    made = talk(data, namespace, work)
-    if output is Output.JSON:
-        show_json(made)
+        jobs = await client.list(all_namespaces=True)
+    except ApiError:
+        jobs = []
+    here = [job.name for job in jobs if job.namespace == client.namespace]
+    elsewhere = [job.namespace for job in jobs if job.name == name and job.namespace != client.namespace]
+    alike = difflib.get_close_matches(name, here, n=3)
+    remedy = "fairway ls --all shows the jobs there are"
+    if elsewhere:
+        remedy = f"there is one in namespace {elsewhere[0]}: add -n {elsewhere[0]}"
+    elif alike:
+        remedy = f"did you mean {' or '.join(alike)}?"
+    return Problem(f"there is no job {name} in namespace {client.namespace}", remedy)
 
 
 def ls(
@@ -87,6 +85,7 @@ def ls(
 ) -> None:
     """List jobs: state, queue, user, time, and where they run or why they wait."""
     views = talk(data, namespace, lambda client: client.list(all_namespaces=all_namespaces))
+    views = [job for job in views if not job.parent]
     shown = sorted((job for job in views if everything or not job.state.final), key=lambda job: (job.created, job.name))
     if output is Output.JSON:
         show_json([asdict(job) for job in shown])
@@ -97,7 +96,8 @@ def ls(
         return
     headings = ["NAME", "STATE", "QUEUE", "USER", "PODS", "TIME", "WHERE / WHY"]
     rows = [
-        [job.name, job.state.value, job.queue, job.user, _pods(job), _time(job), _short(job.reason)] for job in shown
+        [job.name, job.state.value, job.queue, job.user, _pods(job), _time(job), " ".join(job.reason.split())]
+        for job in shown
     ]
     if any(job.cluster for job in shown):
         headings.insert(-1, "CLUSTER")
@@ -117,8 +117,8 @@ def show(
         show_json(asdict(job))
         return
     lines = [
-        ("Job", f"{job.namespace}/{job.name}"),
-        ("State", job.state.value + (f" ({job.reason})" if job.reason else "")),
+        (job.kind, f"{job.namespace}/{job.name}"),
+        ("State", job.state.value + (f" ({job.reason})" if job.reason not in ("", ", ".join(job.nodes)) else "")),
         ("Queue", job.queue or "none"),
         ("User", job.user),
         ("Pods", _pods(job)),
@@ -146,12 +146,13 @@ def why(
 
     job, found = talk(data, namespace, work)
     if output is Output.JSON:
-        show_json(found)
+        show_json({"job": job.name, "namespace": job.namespace, "state": job.state, "reason": job.reason, **found})
         return
     clusters = found.get("clusters") or ()
     reason = "reserved on the hub" if clusters and job.state is State.CHECKING else job.reason
-    say(f"{job.name} is {job.state.value}" + (f": {reason}" if reason else ""))
-    for blocker in found.get("blockers") or ():
+    blockers = found.get("blockers") or ()
+    say(f"{job.name} is {job.state.value}" + (f": {reason}" if reason and not blockers else ""))
+    for blocker in blockers:
         say(f"  - {blocker['text']}")
         for holder in blocker.get("holders") or ():
             amount = render_amount(blocker["cell"].partition("/")[2], holder["amount"])
@@ -173,6 +174,9 @@ def logs(
     """Print a job's output. With -o json: an object with each piece of it, one a line, as it comes."""
 
     async def work(client: AsyncClient) -> None:
+        job = await client.view(name)
+        if not job.nodes and not job.state.final:
+            note(f"job {name} is {job.state.value}, with no output yet" + (f": {job.reason}" if job.reason else ""))
         if follow:
             await client.until(name, namespace, lambda job: job.state in (State.RUNNING, State.DONE, State.FAILED))
         async for chunk in client.logs(name, follow=follow):
@@ -234,8 +238,11 @@ def queues(data: options.Data = None, output: options.Format = Output.TEXT) -> N
         quotas = _quotas(queue) or [["", "", "", ""]]
         for index, quota in enumerate(quotas):
             head = [queue["metadata"]["name"], queue["spec"].get("cohortName", ""), *counts] if index == 0 else [""] * 4
-            rows.append([*head, *quota])
-    show_table(["QUEUE", "COHORT", "PENDING", "RUNNING", "RESOURCE", "QUOTA", "USED", "BORROWED"], rows)
+            rows.append([*head, *quota, _idle(queue) if index == 0 else ""])
+    headings = ["QUEUE", "COHORT", "PENDING", "RUNNING", "RESOURCE", "QUOTA", "USED", "BORROWED", "STOPPED BY"]
+    if not any(row[-1] for row in rows):
+        headings, rows = headings[:-1], [row[:-1] for row in rows]
+    show_table(headings, rows)
 
 
 def events(
@@ -247,22 +254,19 @@ def events(
     """List what happened lately."""
 
     async def work(client: AsyncClient) -> list[dict[str, Any]]:
-        fields = f"involvedObject.name={name}" if name else ""
-        return [item.json() for item in (await client.api.list(EVENTS, Query(namespace, fields=fields))).items]
+        found = [item.json() for item in (await client.api.list(EVENTS, Query(namespace))).items]
+        return [event for event in found if _is_about(event["involvedObject"], name)] if name else found
 
-    found = sorted(
-        talk(data, namespace, work),
-        key=lambda event: event.get("lastTimestamp") or event["metadata"]["creationTimestamp"],
-    )
+    found = sorted(talk(data, namespace, work), key=lambda event: (_when(event), _revision(event)))
     if output is Output.JSON:
         show_json(found)
         return
     if not found:
-        note("nothing happened lately")
+        note("nothing happened lately" + (f" to {name}" if name else ""))
         return
     rows = [
         [
-            (event.get("lastTimestamp") or event["metadata"]["creationTimestamp"])[11:19],
+            time.strftime("%H:%M:%S", time.localtime(_when(event))),
             event.get("reason", ""),
             f"{event['involvedObject'].get('kind', '')}/{event['involvedObject'].get('name', '')}",
             event.get("message", ""),
@@ -284,6 +288,7 @@ def _each(
     act: Callable[[AsyncClient, str], Awaitable[None]],
 ) -> None:
     """One that is refused does not keep the others; in the end it says which were."""
+    refused: list[Problem] = []
 
     async def work(client: AsyncClient) -> list[dict[str, str]]:
         found = []
@@ -292,47 +297,46 @@ def _each(
                 await act(client, name)
                 found.append({"name": name, "namespace": namespace, "result": done})
             except ApiError as error:
-                found.append({"name": name, "namespace": namespace, "error": error.message})
+                refused.append(await problem(client, error))
+                found.append({"name": name, "namespace": namespace, "error": refused[-1].message})
         return found
 
     found = talk(data, namespace, work)
     if output is Output.JSON:
         show_json(found)
-    refused = [each for each in found if "error" in each]
     for each in found if output is Output.TEXT else ():
         if "error" not in each:
             say(f"{each['name']} {done}")
     if refused:
-        raise Problem("; ".join(each["error"] for each in refused))
+        remedies = dict.fromkeys(each.remedy for each in refused if each.remedy)
+        raise Problem("; ".join(each.message for each in refused), "; ".join(remedies))
 
 
-def _documents(file: Path) -> list[dict[str, Any]]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-        found = [document for document in yaml.safe_load_all(text) if document is not None]
-    except FileNotFoundError:
-        raise Problem(f"there is no file {file}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise Problem(f"cannot read {file}: {error}") from None
-    except yaml.YAMLError as error:
-        raise Problem(f"{file} is not valid YAML: {' '.join(str(error).split())}") from None
-    for document in found:
-        if not isinstance(document, dict) or not document.get("kind") or not document.get("apiVersion"):
-            raise Problem(f"{file}: every document must say apiVersion and kind")
-    return found
+def _is_about(about: dict[str, Any], job: str) -> bool:
+    """Whether that is the job, its Workload, one of its pods, or a JobSet of that name. What is gone has nothing left but its name."""
+    kind, name = about.get("kind"), str(about.get("name", ""))
+    if kind == "Workload":
+        return re.fullmatch(rf"(job|jobset|pod)-{re.escape(job)}-[0-9a-f]{{5}}", name) is not None
+    if kind == "Pod":
+        return re.fullmatch(rf"{re.escape(job)}(-[0-9]+)?(-[0-9a-z]{{5}})?", name) is not None
+    return name == job
 
 
-async def _resource_of(client: AsyncClient, document: dict[str, Any]) -> Resource:
-    """Which resource a document's kind is: asked of the server, which knows CRDs too."""
-    group, _slash, version = document["apiVersion"].rpartition("/")
-    plural, namespaced = await client.resource_of(group, version, document["kind"])
-    return Resource(group, version, plural, namespaced)
+def _when(event: dict[str, Any]) -> float:
+    said = event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
+    return parse_time(said).timestamp()
 
 
-def _namespace_of(document: dict[str, Any], namespace: str, resource: Resource) -> str:
-    if not resource.namespaced:
-        return ""
-    return (document.get("metadata") or {}).get("namespace") or namespace
+def _revision(event: dict[str, Any]) -> int:
+    return int(event["metadata"]["resourceVersion"])
+
+
+def _idle(queue: dict[str, Any]) -> str:
+    """Why a queue admits nothing, if so."""
+    for condition in (queue.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == "Active" and condition.get("status") != "True":
+            return str(condition.get("message", ""))
+    return ""
 
 
 def _quotas(queue: dict[str, Any]) -> list[list[str]]:
@@ -372,9 +376,4 @@ def _moment(when: float | None) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when)) if when else ""
 
 
-def _short(text: str, limit: int = 80) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-COMMANDS = (submit, ls, show, why, logs, cancel, hold, release, queues, events)
+COMMANDS = (ls, show, why, logs, cancel, hold, release, queues, events)

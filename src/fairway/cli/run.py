@@ -17,7 +17,7 @@ from fairway.api.errors import ApiError
 from fairway.cli import bundling, lifecycle, options
 from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import Output, note, show_json
-from fairway.cli.people import Namespace
+from fairway.cli.people import Namespace, problem
 from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
 from fairway.sdk.aio import AsyncClient, current_user
@@ -25,6 +25,7 @@ from fairway.sdk.request import JobRequest, RequestError
 from fairway.sdk.view import JobView, State
 
 _INTERRUPTED = 130
+_LOOK_SECONDS = 2
 
 
 def run(
@@ -62,7 +63,7 @@ def run(
     folder = DataDir.at(data)
     if folder.running() is None:
         note("no node runs yet; starting one")
-        lifecycle.up(data=data, detach=True)
+        note(lifecycle.start(folder))
     request = JobRequest(
         command,
         name,
@@ -88,7 +89,10 @@ async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, deta
         if files:
             pool = await bundling.pool_of(client.api, request.namespace, request.queue)
             request = replace(request, bundle=str(await bundling.reference_of(client.api, folder, files, pool)))
-        job = await client.submit(request)
+        try:
+            job = await client.submit(request)
+        except ApiError as error:
+            raise await problem(client, error) from None
         note(f"job {job.name} submitted")
         if detach:
             if output is Output.JSON:
@@ -101,7 +105,12 @@ async def _run(folder: DataDir, request: JobRequest, files: bundling.Files, deta
         await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
             stopping.cancel()
-            return following.result()
+            try:
+                return following.result()
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+                raise Problem(f"job {job.name} was cancelled") from None
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await following
@@ -121,7 +130,7 @@ async def _follow(client: AsyncClient, name: str, namespace: str, output: Output
             told = words
         return job.state in (State.RUNNING, State.DONE, State.FAILED)
 
-    await client.until(name, namespace, seen)
+    await client.until(name, namespace, seen, every=_LOOK_SECONDS)
     async for chunk in client.logs(name, namespace, follow=True):
         printed.write(chunk)
         printed.flush()

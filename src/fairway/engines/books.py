@@ -40,7 +40,7 @@ class Books:
         self._number = 0
 
     def open(self) -> list[Slot]:
-        """All that have something in them. A book that was being made when the engine was killed goes."""
+        """All that have something in them. A book that was being made when the engine was killed goes; one that was cut off is mended."""
         used = []
         for name in sorted(os.listdir(self._folder)):
             stem, ending = os.path.splitext(name)
@@ -50,9 +50,7 @@ class Books:
             size = os.stat(self.path(name)).st_size
             if ending == _SINGLE:
                 used.append(Slot(name, 0, size))
-            elif size != SLOT_BYTES * SLOTS:
-                os.unlink(self.path(name))
-            else:
+            elif size >= SLOT_BYTES * SLOTS or self._mended(name, size):
                 used += self._sort(name)
         return used
 
@@ -105,6 +103,19 @@ class Books:
             finally:
                 os.close(fd)
 
+    def _mended(self, book: str, size: int) -> bool:
+        """False: there was nothing in it."""
+        fd = os.open(self.path(book), os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if not os.pread(fd, size, 0).strip(b"\0"):
+                os.unlink(self.path(book))
+                return False
+            os.lseek(fd, size, os.SEEK_SET)
+            _write_zeros(fd, SLOT_BYTES * SLOTS - size)
+        finally:
+            os.close(fd)
+        return True
+
     def _sort(self, book: str) -> list[Slot]:
         slots = [Slot(book, number * SLOT_BYTES, SLOT_BYTES) for number in range(SLOTS)]
         fd = os.open(self.path(book), os.O_RDONLY | os.O_CLOEXEC)
@@ -121,11 +132,7 @@ class Books:
         try:
             fd = os.open(self.path(book), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
-                zeros = memoryview(bytes(size))
-                while zeros:
-                    zeros = zeros[os.write(fd, zeros) :]
-                reach("engine-made-book")
-                os.fsync(fd)
+                _write_zeros(fd, size)
             finally:
                 os.close(fd)
             sync_folder(self._folder)
@@ -134,6 +141,14 @@ class Books:
                 os.unlink(self.path(book))
             raise
         return book
+
+
+def _write_zeros(fd: int, size: int) -> None:
+    zeros = memoryview(bytes(size))
+    while zeros:
+        zeros = zeros[os.write(fd, zeros) :]
+    reach("engine-made-book")
+    os.fsync(fd)
 
 
 def _by_book(slots: Iterable[Slot]) -> dict[str, list[Slot]]:

@@ -158,12 +158,10 @@ def _words(path: Path) -> list[str]:
 
 
 def _settle_v2(hierarchies: list[Mounted], name: str) -> tuple[Path | None, frozenset[str]]:
-    """The first place where limits work; failing that, one where at least all processes of a run can be killed at once."""
-    fallback: Path | None = None
+    """The first place where all limits work; failing that, one where most do, or where at least all processes of a run can be killed at once."""
+    best: tuple[Path | None, frozenset[str]] = (None, frozenset())
     for hierarchy in hierarchies:
-        if hierarchy.version != 2:
-            continue
-        for place in hierarchy.places():
+        for place in hierarchy.places() if hierarchy.version == 2 else ():
             path = place / name
             if not _make(path):
                 continue
@@ -171,19 +169,16 @@ def _settle_v2(hierarchies: list[Mounted], name: str) -> tuple[Path | None, froz
                 for enabling in (place, path):
                     with contextlib.suppress(OSError):
                         (enabling / "cgroup.subtree_control").write_text(f"+{controller}")
-            if not _joinable(path):
+            enabled = frozenset(_words(path / "cgroup.subtree_control")) & frozenset(CONTROLLERS)
+            if not _joinable(path) or (best[0] is not None and len(enabled) <= len(best[1])):
                 _remove(path)
                 continue
-            enabled = frozenset(_words(path / "cgroup.subtree_control")) & frozenset(CONTROLLERS)
-            if enabled:
-                if fallback is not None:
-                    _remove(fallback)
-                return path, enabled
-            if fallback is None:
-                fallback = path
-            else:
-                _remove(path)
-    return fallback, frozenset()
+            if best[0] is not None:
+                _remove(best[0])
+            best = (path, enabled)
+            if len(enabled) == len(CONTROLLERS):
+                return best
+    return best
 
 
 def _settle_v1(hierarchy: Mounted, name: str) -> Path | None:

@@ -122,7 +122,12 @@ def fork(
     """For what posix_spawn cannot do between fork and exec. The child tells why exec failed through a pipe that exec closes."""
     parent = os.getpid()
     reader, failure = os.pipe2(os.O_CLOEXEC)
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(failure)
+        raise
     if child == 0:
         try:
             os.setsid()
@@ -133,6 +138,7 @@ def fork(
             signal.set_wakeup_fd(-1)
             for number in _SIGNALS_BACK:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(writer, 1)
             os.dup2(writer, 2)

@@ -1,7 +1,7 @@
 """Where an engine keeps what. Each folder holds one kind of thing.
 
 FOLDER/  runs/          the records: what to run, who runs it, how it ended (fairway.engines.record)
-         stops/ID       a wish to end it
+         stops/ID       a wish to end it: a link that leads to when its grace is over, on the boot's clock. It needs no room on a full disk
          logs/ID        output
          logs.older/ID  the output before that
          work/ID/       where it runs, unless it says otherwise; gone after its end, if there is nothing in it

@@ -215,7 +215,11 @@ class ProcessEngine:
         if not run.status.final:
             raise BadRun(f"run {run_id} is {run.status.state}: stop it, and forget it once it ended")
         del self._runs[run_id]
-        await asyncio.shield(self._forgets.add(run_id, run_id))
+        try:
+            await asyncio.shield(self._forgets.add(run_id, run_id))
+        except OSError:
+            self._runs[run_id] = run  # Whoever asks again finds it.
+            raise
 
     async def status(self, run_id: str) -> RunStatus:
         return self._known(run_id).status

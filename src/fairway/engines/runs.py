@@ -63,12 +63,6 @@ class Payload(msgspec.Struct):
     at: float
 
 
-class Stop(msgspec.Struct):
-    """A wish to end a run: when its grace is over, on the boot's clock."""
-
-    until: float
-
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a run's record tells."""
@@ -118,8 +112,11 @@ class Runs:
         unused = []
         for slot in self._books.open():
             record = Record(self._books.path(slot.book), slot.base, slot.size, os.O_RDONLY)
-            record.close()
             run_id = _id(record)
+            spoilt = run_id is None and record.is_locked()
+            record.close()
+            if spoilt:  # Whoever runs there will still write how it ended.
+                continue
             # One that could not be written durably may be there beside what was written later; at most one was ever claimed.
             if run_id is None or (run_id in self._slots and not record.claimed):
                 unused.append(slot)
@@ -246,18 +243,27 @@ class Runs:
 
     def ask_to_stop(self, run_id: str, grace_s: float) -> None:
         """For the shim to find, now or when it claims the run; a later wish never prolongs. Not synced: no run outlives the machine."""
-        place, draft = self.folder / places.STOPS / run_id, self.folder / "stop.new"
+        place, draft = f"{self._root}/{places.STOPS}/{run_id}", f"{self._root}/stop.new"
         until = boot_clock() + max(grace_s, 0.0)
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            until = min(until, msgspec.json.decode(place.read_bytes(), type=Stop).until)
-        draft.write_bytes(msgspec.json.encode(Stop(until)))
-        draft.replace(place)
+        with contextlib.suppress(OSError, ValueError):
+            until = min(until, float(os.readlink(place)))
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+        os.symlink(repr(until), draft)
+        os.rename(draft, place)
 
     def remove(self, run_ids: Iterable[str]) -> None:
         """Their records, durably, before anything else of them: what is left of a run must never look like one to start."""
         removed = list(run_ids)
-        slots = [slot for run_id in removed if (slot := self._slots.pop(run_id, None)) is not None]
-        self._books.give_back(slots)
+        by_book: dict[str, list[str]] = {}
+        for run_id in removed:
+            if run_id in self._slots:
+                by_book.setdefault(self._slots[run_id].book, []).append(run_id)
+        for theirs in by_book.values():
+            # Once it is given back it is anybody's: should the next book fail, this one is done with.
+            self._books.give_back([self._slots[run_id] for run_id in theirs])
+            for run_id in theirs:
+                del self._slots[run_id]
         reach("engine-forgetting")
         self._clear(removed)
 

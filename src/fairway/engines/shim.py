@@ -107,7 +107,9 @@ class Line:
         """If nothing is in it: a new folder costs the disk more than all else that a run needs of it. No run can have the name that it gets."""
         spare = f"{os.path.dirname(work)}/{places.SPARE}{os.getpid()}"
         with contextlib.suppress(OSError):
-            if self._zygote >= 0 and not os.listdir(work) and os.stat(work).st_mode == _WORK_MODE:
+            found = os.stat(work)
+            as_made = found.st_mode == _WORK_MODE and found.st_uid == os.geteuid()
+            if self._zygote >= 0 and as_made and not os.listdir(work):
                 os.rename(work, spare)
                 self.spare = spare
 
@@ -196,15 +198,14 @@ class Shim:
             if self._lease_until is None or self._lease_until <= boot_clock():
                 raise CannotStart(128 + signal.SIGKILL, "LeaseExpired", "the lease had run out before it started")
 
-    def _wish(self) -> dict[str, object] | None:
-        """That somebody has, to end it."""
+    def _wish(self) -> float | None:
+        """When it is to have ended, should somebody want that."""
         try:
-            found = json.loads(read_small(f"{self._root}/{places.STOPS}/{self._id}"))
+            return float(os.readlink(f"{self._root}/{places.STOPS}/{self._id}"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
+            return boot_clock() + STOP_GRACE_S
 
     def _read_lease(self) -> float | None:
         """Until when, on this boot's clock. A lease of another boot, or of a term after the run's own, says nothing about it."""
@@ -228,7 +229,10 @@ class Shim:
         program = launch.find_program(argv, environment)
         limited = self._group.make()
         limits = self._rlimits()
-        self._output, writer = os.pipe2(os.O_CLOEXEC)
+        try:
+            self._output, writer = os.pipe2(os.O_CLOEXEC)
+        except OSError as error:
+            raise CannotStart(128, "StartError", f"cannot make a pipe for its output: {why(error)}") from error
         self._started_at, self._started_tick = time.time(), boot_clock()
         try:
             if limited or limits or self._spec.get("lease"):
@@ -296,9 +300,7 @@ class Shim:
         # A wish that is not there is for a run that we had before.
         wish = self._wish()
         if self._line.told_to_stop or wish is not None:
-            until = (wish or {}).get("until")
-            end = float(until) if isinstance(until, int | float) else boot_clock() + STOP_GRACE_S
-            self._stop(end, "stopped on request")
+            self._stop(boot_clock() + STOP_GRACE_S if wish is None else wish, "stopped on request")
             self._kill_when_due()
         self._line.told_to_stop = self._line.told_to_look = False
 
@@ -364,7 +366,7 @@ class Shim:
 
     def _kill_tree(self) -> None:
         self._group.kill()
-        if self._ended is None:
+        if self._payload and self._ended is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._payload, signal.SIGKILL)
         for pid in descendants(os.getpid()):

@@ -101,6 +101,9 @@ class Zygote:
         self._datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
+        self._open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        """That runs get: ours are as many as there may be, since every shim takes one."""
+        self._last_fd = self._waker
 
     def run(self) -> None:
         try:
@@ -112,6 +115,8 @@ class Zygote:
             os.write(self._lock, f"{os.getpid()}\n".encode())
         machine.be_called("fairway-zygote")
         machine.adopt_orphans()
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self._open_files[1], self._open_files[1]))
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -134,6 +139,7 @@ class Zygote:
         listener.listen(8)
         os.rename(draft, SOCKET)
         self._listener = listener
+        self._last_fd = max(self._last_fd, listener.fileno())
         self._poll.register(listener.fileno(), select.POLLIN)
         # Whoever started us reads our output until its end.
         with contextlib.suppress(OSError):
@@ -196,6 +202,7 @@ class Zygote:
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):
             peer, _ = listener.accept()
+            self._last_fd = max(self._last_fd, peer.fileno())
             self._engines[peer.fileno()] = engine = _Engine(peer)
             self._poll.register(peer.fileno(), select.POLLIN)
             engine.unsaid = f"hello {self._version} {os.getpid()}\n".encode()
@@ -270,6 +277,7 @@ class Zygote:
 
     def _fork(self) -> _Shim:
         reader, pipe = os.pipe2(os.O_CLOEXEC)
+        self._last_fd = max(self._last_fd, reader, pipe)
         try:
             pid = os.fork()
         except OSError:
@@ -291,7 +299,8 @@ class Zygote:
             kept = [os.dup(reader), os.dup(self._tell_news)]
             for number, fd in enumerate(kept, start=_FIRST_FD):
                 os.dup2(fd, number, inheritable=False)
-            os.closerange(_FIRST_FD + len(kept), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            os.closerange(_FIRST_FD + len(kept), max(self._last_fd, *kept) + 1)
+            resource.setrlimit(resource.RLIMIT_NOFILE, self._open_files)
             os.setsid()
             code = shim.serve(_FIRST_FD, self._folder, _FIRST_FD + 1)
         except BaseException as error:

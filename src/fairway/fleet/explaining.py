@@ -95,7 +95,7 @@ class FleetExplanations:
             name,
             bound=bound,
             barred=barred,
-            refusal=self._dispatcher.refusals.get((key, name), ""),
+            refusal=self._dispatcher.errands.refusals.get((key, name), ""),
             short=short,
             asked=name in (status.get("nominatedClusterNames") or ()),
             copy=_copy(scene.remotes.get(name)),

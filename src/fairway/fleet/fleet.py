@@ -23,6 +23,7 @@ from fairway.fleet.dispatch.dispatcher import PATIENCE, Dispatcher
 from fairway.fleet.expiry import Expiry
 from fairway.fleet.explaining import FleetExplanations
 from fairway.fleet.lease import LeaseKeeper, Leases, Terms
+from fairway.fleet.link.link import ANSWER_S
 from fairway.fleet.link.links import Connect, Links
 from fairway.fleet.pods.keeper import PodKeeper, Writer
 from fairway.fleet.pods.logs import PodLogs
@@ -39,7 +40,7 @@ EXPIRY = "ttl-after-finished-controller"
 
 
 def connect(access: Access) -> Client:
-    return access.connect("fairway-hub")
+    return access.connect("fairway-hub", answer_seconds=ANSWER_S)
 
 
 class Fleet:

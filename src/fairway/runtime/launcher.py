@@ -134,11 +134,12 @@ class Launcher:
             await self._pause(run, quick_deaths)
 
     def _give_up_if_hopeless(self, run: _Run, start_failures: int) -> None:
-        """A first start that says why it failed is for the person at the terminal; later ones are tried again for a while."""
-        tired = start_failures >= self._config.start_failures_max
-        if run.fatal and (tired or not self._ever_served):
+        """A first start that fails is for the person at the terminal. Later there may be nobody, and what is wrong, like a full disk, may pass."""
+        if self._ever_served:
+            return
+        if run.fatal:
             raise Problem(run.fatal.message, run.fatal.remedy)
-        if tired:
+        if start_failures >= self._config.start_failures_max:
             raise Problem(
                 f"the node ended {start_failures} times before it could serve; the last time it "
                 f"{process.describe_exit(run.exit_code)}",

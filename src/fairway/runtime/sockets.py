@@ -51,6 +51,14 @@ def listen(host: str, port: int) -> socket.socket:
     return sock
 
 
+def is_free(host: str, port: int) -> bool:
+    try:
+        listen(host, port).close()
+    except PortTaken:
+        return False
+    return True
+
+
 def port_of(sock: socket.socket) -> int:
     return int(sock.getsockname()[1])
 

@@ -8,12 +8,14 @@
 Imports the API's Client and nothing else of fairway but kinds and runtime.
 """
 
+from fairway.api.errors import ApiError
 from fairway.sdk.aio import AsyncClient, AsyncJob, JobFailed
 from fairway.sdk.client import Client, Job
 from fairway.sdk.request import JobOptions, JobRequest, RequestError
 from fairway.sdk.view import JobView, State
 
 __all__ = [
+    "ApiError",
     "AsyncClient",
     "AsyncJob",
     "Client",

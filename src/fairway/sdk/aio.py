@@ -12,13 +12,12 @@ from typing import Any, Unpack
 
 from fairway.api.client import BulkItem, Client, Item, Query, Resource
 from fairway.api.errors import ApiError
+from fairway.sdk import queued
 from fairway.sdk.connect import connect
+from fairway.sdk.queued import JOBS, PODS, WORKLOADS, Queued
 from fairway.sdk.request import JobOptions, JobRequest, job_object
 from fairway.sdk.view import JobView, State, view
 
-JOBS = Resource("batch", "v1", "jobs")
-PODS = Resource("", "v1", "pods")
-WORKLOADS = Resource("kueue.x-k8s.io", "v1beta2", "workloads")
 EXPLANATIONS = Resource("fairway.dev", "v1", "explanations")
 _BULK = 500
 _NEWS_SECONDS = 2
@@ -53,8 +52,18 @@ class AsyncJob:
 
     async def wait(self, *, seconds: float | None = None, check: bool = True) -> JobView:
         """Until it is done or has failed. check: raise JobFailed if it failed. Raises TimeoutError after `seconds`."""
-        async with asyncio.timeout(seconds):
-            final = await self._client.until(self.name, self.namespace, lambda job: job.state.final)
+        seen: JobView | None = None
+
+        def over(job: JobView) -> bool:
+            nonlocal seen
+            seen = job
+            return job.state.final
+
+        try:
+            async with asyncio.timeout(seconds):
+                final = await self._client.until(self.name, self.namespace, over)
+        except TimeoutError:
+            raise TimeoutError(_still(self.name, seen, seconds)) from None
         if check and final.state is State.FAILED:
             raise JobFailed(final)
         return final
@@ -136,24 +145,29 @@ class AsyncClient:
     # --- look -----------------------------------------------------------------------------------------------------
 
     async def view(self, name: str, namespace: str = "") -> JobView:
-        namespace = namespace or self.namespace
-        job = (await self.api.get(JOBS, name, namespace)).json()
-        return view(job, await self._workload(job), [pod.json() for pod in await self._pods(name, namespace)])
+        return await self._view(await queued.find(self.api, name, namespace or self.namespace))
+
+    async def _view(self, found: Queued) -> JobView:
+        workload, pods = await asyncio.gather(self._workload(found), self._pods(found))
+        listed = [pod.json() for pod in pods]
+        if found.obj is None and not listed:
+            raise ApiError(404, "NotFound", f"the pods of group {found.name} are gone")
+        return view(found.as_job(listed), workload, listed, kind=found.kind)
 
     async def why(self, name: str, namespace: str = "") -> dict[str, Any]:
         """Why it does not run yet, as data: blockers with numbers, and changes that would admit it."""
         namespace = namespace or self.namespace
         if self._remote is None:
             raise RuntimeError("explanations need a connection to a node")
-        job = (await self.api.get(JOBS, name, namespace)).json()
-        workload = await self._workload(job)
+        found = await queued.find(self.api, name, namespace)
+        workload = await self._workload(found)
         if workload is not None:
             return await self._remote.document(EXPLANATIONS.path(namespace, workload["metadata"]["name"]))
-        if job["spec"].get("suspend"):
+        if (await self._view(found)).state is State.QUEUED:
             return {
                 "workload": "",
                 "where": "unknown",
-                "summary": "waiting to be looked at",
+                "summary": "just submitted",
                 "blockers": [],
                 "changes": [],
             }
@@ -161,10 +175,11 @@ class AsyncClient:
 
     async def list(self, *, all_namespaces: bool = False, namespace: str = "") -> Views:
         query = Query("" if all_namespaces else namespace or self.namespace)
-        jobs, workloads, pods = await asyncio.gather(
+        jobs, jobsets, workloads, pods = await asyncio.gather(
             self.api.list(JOBS, query),
+            queued.list_jobsets(self.api, query),
             self.api.list(WORKLOADS, query),
-            self.api.list(PODS, Query(query.namespace, labels="job-name")),
+            self.api.list(PODS, query),
         )
         by_owner = {
             owner["uid"]: workload
@@ -172,29 +187,38 @@ class AsyncClient:
             for workload in (item.json(),)
             for owner in workload["metadata"].get("ownerReferences") or ()
         }
-        by_job: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for item in pods.items:
-            pod = item.json()
-            meta = pod["metadata"]
-            by_job.setdefault((meta["namespace"], meta["labels"]["job-name"]), []).append(pod)
-        return [
+        read: Pods = [item.json() for item in pods.items]
+        by_job, by_jobset = (_by_label(read, label) for label in (queued.JOB_LABEL, queued.JOBSET_LABEL))
+        found = [
             view(job, by_owner.get(job["metadata"]["uid"]), by_job.get(_key(job), ()))
             for job in (item.json() for item in jobs.items)
         ]
+        for jobset in jobsets:
+            parts = by_jobset.get(_key(jobset), [])
+            workload = by_owner.get(jobset["metadata"]["uid"])
+            found.append(view(queued.jobset_as_job(jobset, parts), workload, parts, kind="JobSet"))
+        for (_namespace, name), parts in queued.groups(read).items():
+            workload = next((each for pod in parts if (each := by_owner.get(pod["metadata"]["uid"]))), None)
+            kind = "PodGroup" if queued.GROUP_LABEL in parts[0]["metadata"]["labels"] else "Pod"
+            found.append(view(queued.pods_as_job(name, parts), workload, parts, kind=kind))
+        return found
 
-    async def until(self, name: str, namespace: str, right: Callable[[JobView], bool]) -> JobView:
-        """The job as soon as it is as wanted. Follows its changes; asks again when the stream ends."""
-        query = Query(namespace, fields=f"metadata.name={name}")
+    async def until(self, name: str, namespace: str, right: Callable[[JobView], bool], *, every: int = 0) -> JobView:
+        """The job as soon as it is as wanted. Follows its changes; asks again when the stream ends, or after that many seconds: what a
+        job waits for is no change of its own."""
+        found = await self._found(name, namespace)
         patience = Patience()
         while True:
             try:
                 # Listed before it is looked at: whatever happens after the look is in the stream.
-                listing = await self.api.list(JOBS, query)
+                listing = await self.api.list(found.resource, found.itself)
                 now = await self.view(name, namespace)
                 patience.renew()
                 if right(now):
                     return now
-                async for event in self.api.watch(JOBS, query, revision=listing.revision):
+                async for event in self.api.watch(
+                    found.resource, found.itself, revision=listing.revision, seconds=every
+                ):
                     if event.type == "ERROR":
                         break
                     now = await self.view(name, namespace)
@@ -206,10 +230,20 @@ class AsyncClient:
     async def wait(self, jobs: Iterable[AsyncJob], *, seconds: float | None = None, check: bool = True) -> Views:
         """Until all of them are done or have failed, over one stream for all. As for one, otherwise."""
         wanted = [(job.namespace, job.name) for job in jobs]
-        async with asyncio.timeout(seconds):
-            for namespace in dict.fromkeys(namespace for namespace, _name in wanted):
-                await self._all_over(namespace, {name for where, name in wanted if where == namespace})
-            found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+        left: dict[str, set[str]] = {}
+        for namespace, name in wanted:
+            left.setdefault(namespace, set()).add(name)
+        try:
+            async with asyncio.timeout(seconds):
+                for namespace, names in left.items():
+                    await self._all_over(namespace, names)
+                found = {(each.namespace, each.name): each for each in await self._views(wanted)}
+                for key, each in found.items():
+                    if not each.state.final:  # No Job, but a JobSet or pods, which are waited for one by one.
+                        found[key] = await self.until(each.name, each.namespace, lambda job: job.state.final)
+        except TimeoutError:
+            unfinished = sum(map(len, left.values()))
+            raise TimeoutError(f"{unfinished} of {len(wanted)} jobs are not over after {seconds:g} s") from None
         for key in wanted:
             if key not in found:
                 raise ApiError(404, "NotFound", f"job {key[1]} was deleted while it was waited for")
@@ -246,8 +280,9 @@ class AsyncClient:
         patience = Patience()
         while True:
             try:
-                over = not follow or (await self.view(name, namespace)).state.final
-                fresh = [pod for pod in await self._pods(name, namespace) if pod.meta.uid not in read]
+                found = await queued.find(self.api, name, namespace)
+                over = not follow or (await self._view(found)).state.final
+                fresh = [pod for pod in await self._pods(found) if pod.meta.uid not in read]
                 patience.renew()
             except ApiError as error:
                 if not follow:
@@ -289,23 +324,31 @@ class AsyncClient:
 
     async def _news(self, name: str, namespace: str) -> None:
         """Until something becomes of the job, or a while has passed."""
-        query = Query(namespace, fields=f"metadata.name={name}")
         try:
-            listing = await self.api.list(JOBS, query)
-            async for _event in self.api.watch(JOBS, query, revision=listing.revision, seconds=_NEWS_SECONDS):
+            found = await queued.find(self.api, name, namespace)
+            listing = await self.api.list(found.resource, found.itself)
+            async for _event in self.api.watch(
+                found.resource, found.itself, revision=listing.revision, seconds=_NEWS_SECONDS
+            ):
                 return
         except ApiError as error:
             if error.code:
                 raise
 
-    async def _pods(self, name: str, namespace: str) -> Items:
-        return (await self.api.list(PODS, Query(namespace, labels=f"job-name={name}"))).items
+    async def _found(self, name: str, namespace: str) -> Queued:
+        patience = Patience()
+        while True:
+            try:
+                return await queued.find(self.api, name, namespace)
+            except ApiError as error:
+                await patience.bear(error)
 
-    async def _workload(self, job: dict[str, Any]) -> dict[str, Any] | None:
-        namespace = job["metadata"].get("namespace", "")
-        query = Query(namespace, labels=f"kueue.x-k8s.io/job-uid={job['metadata']['uid']}")
-        found = (await self.api.list(WORKLOADS, query)).items
-        return found[0].json() if found else None
+    async def _pods(self, found: Queued) -> Items:
+        return (await self.api.list(PODS, found.pods)).items
+
+    async def _workload(self, found: Queued) -> dict[str, Any] | None:
+        listed = (await self.api.list(WORKLOADS, found.workload())).items
+        return listed[0].json() if listed else None
 
     async def resource_of(self, group: str, version: str, kind: str) -> tuple[str, bool]:
         """The plural of a kind and whether it is namespaced, as the server says."""
@@ -327,7 +370,13 @@ class AsyncClient:
     # --- change ---------------------------------------------------------------------------------------------------
 
     async def cancel(self, name: str, namespace: str = "") -> None:
-        await self.api.delete(JOBS, name, namespace or self.namespace)
+        namespace = namespace or self.namespace
+        found = await queued.find(self.api, name, namespace)
+        if found.obj is not None:
+            await self.api.delete(found.resource, name, namespace)
+            return
+        for pod in await self._pods(found):
+            await self.api.delete(PODS, pod.meta.name, namespace)
 
     async def hold(self, name: str, namespace: str = "") -> None:
         """Stop it if it runs, and keep it from being admitted until it is released."""
@@ -337,8 +386,10 @@ class AsyncClient:
         await self._set_active(name, namespace or self.namespace, active=True)
 
     async def _set_active(self, name: str, namespace: str, *, active: bool) -> None:
-        job = (await self.api.get(JOBS, name, namespace)).json()
-        workload = await self._workload(job)
+        found = await queued.find(self.api, name, namespace)
+        if (await self._view(found)).state.final:
+            raise ApiError(409, "Conflict", f"job {name} has ended: it can neither be held nor released")
+        workload = await self._workload(found)
         if workload is None:
             raise ApiError(404, "NotFound", f"job {name} is in no queue, so there is nothing to hold or release")
         change = {"spec": {"active": active}}
@@ -366,10 +417,27 @@ class Patience:
 
 Views = list[JobView]
 Items = list[Item]
+Pods = list[Mapping[str, Any]]
+
+
+def _still(name: str, job: JobView | None, seconds: float | None) -> str:
+    what = (
+        f"{job.state.value} ({job.reason})" if job is not None and job.reason else job.state.value if job else "unknown"
+    )
+    return f"job {name} is still {what} after {seconds or 0:g} s"
 
 
 def _is_over(item: Item) -> bool:
     return view(item.json(), None, ()).state.final
+
+
+def _by_label(pods: Iterable[Mapping[str, Any]], label: str) -> dict[tuple[str, str], Pods]:
+    found: dict[tuple[str, str], Pods] = {}
+    for pod in pods:
+        meta = pod["metadata"]
+        if value := (meta.get("labels") or {}).get(label):
+            found.setdefault((meta["namespace"], value), []).append(pod)
+    return found
 
 
 def _key(job: Mapping[str, Any]) -> tuple[str, str]:

@@ -90,6 +90,9 @@ class Client:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("this client is closed: make another one")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -12,13 +12,16 @@ from fairway.runtime.datadir import DataDir
 from fairway.runtime.status import Problem
 
 _PAUSES = (0.1, 0.4, 1.0)
+_STRICTNESS = "Strict"
+"""People are told of a field that they mistyped."""
 
 
 def connect(kubeconfig: str | Path | None = None, context: str | None = None) -> RemoteClient:
     path = _path(kubeconfig)
     try:
         text = path.read_text(encoding="utf-8")
-        return load(text, SystemClock(), context=context or "", folder=path.parent).connect("fairway-sdk", _PAUSES)
+        access = load(text, SystemClock(), context=context or "", folder=path.parent)
+        return access.connect("fairway-sdk", _PAUSES, _STRICTNESS)
     except FileNotFoundError:
         raise Problem(f"there is no kubeconfig at {path}", "start a node with: fairway up --detach") from None
     except (OSError, UnicodeDecodeError, KubeconfigError) as error:

@@ -21,6 +21,8 @@ GPU = "nvidia.com/gpu"
 _ARRAY = re.compile(r"(\d+)-(\d+)(?:%(\d+))?")
 _DOLLAR = re.compile(r"\$(?=[$(])")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_NAME_MAX = 63
+"""A job's name is a label of its pods."""
 
 
 class RequestError(ValueError):
@@ -81,6 +83,7 @@ def job_object(request: JobRequest) -> dict[str, Any]:
     _check_text("command", argv)
     _check_text("env", [text for pair in request.env.items() for text in map(str, pair)])
     _check_text("name, workdir, labels", [request.name, request.workdir, *request.labels.values()])
+    _check_name(request.name)
     metadata: dict[str, Any] = {"namespace": request.namespace, "labels": dict(request.labels)}
     if request.queue:
         metadata["labels"][QUEUE_LABEL] = request.queue
@@ -124,6 +127,14 @@ def _check_text(what: str, texts: Iterable[str]) -> None:
             ) from None
 
 
+def _check_name(name: str) -> None:
+    if name and (len(name) > _NAME_MAX or not _NAME.fullmatch(name)):
+        shown = name if len(name) <= _NAME_MAX else name[: _NAME_MAX - 1] + "…"
+        raise RequestError(
+            f"name: {shown!r} cannot be a job's name: use small letters, digits and dashes, at most {_NAME_MAX}, like train-1"
+        )
+
+
 def _stem(argv: Sequence[str]) -> str:
     words = shlex.split(argv[2], posix=False)[:1] if argv[:2] == ["/bin/sh", "-c"] else argv[:1]
     stem = re.sub(r"[^a-z0-9]+", "-", (words[0] if words else "job").rpartition("/")[2].lower()).strip("-")[:40]
@@ -133,7 +144,9 @@ def _stem(argv: Sequence[str]) -> str:
 def _pod_spec(request: JobRequest, argv: list[str]) -> dict[str, Any]:
     requests: dict[str, str] = {"cpu": _quantity("cpu", str(request.cpu))}
     if request.memory:
-        requests["memory"] = _quantity("memory", request.memory)
+        requests["memory"] = _quantity("memory", str(request.memory))
+    if not isinstance(request.gpus, int) or request.gpus < 0:
+        raise RequestError(f"gpus: {request.gpus!r} is not a number of GPUs, like 1")
     if request.gpus:
         requests[GPU] = str(request.gpus)
     limits = {name: amount for name, amount in requests.items() if name in ("memory", GPU)}
@@ -153,9 +166,12 @@ def _pod_spec(request: JobRequest, argv: list[str]) -> dict[str, Any]:
 
 def _quantity(what: str, text: str) -> str:
     try:
-        return canonical(text)
+        amount = canonical(text)
     except QuantityError as error:
         raise RequestError(f"{what}: {error}") from None
+    if amount.startswith("-"):
+        raise RequestError(f"{what}: {text} is less than nothing")
+    return amount
 
 
 def _array(text: str) -> dict[str, Any]:

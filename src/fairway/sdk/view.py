@@ -9,8 +9,15 @@ from typing import Any
 
 from fairway.kinds.types import parse_time
 from fairway.sdk.request import QUEUE_LABEL, USER_ANNOTATION
+from fairway.sdk.words import plainly
 
 Json = Mapping[str, Any]
+_BY_ITSELF = "DeactivatedDueTo"
+"""How the reasons begin for which a Workload is deactivated by rules, and not by a person."""
+_PODS_FAILED = frozenset(
+    ("BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy", "FailedJobs")
+)
+"""Reasons for which a Job fails that only say that its pods did: what ended them says more."""
 
 
 class State(StrEnum):
@@ -37,44 +44,56 @@ class JobView:
     queue: str = ""
     user: str = ""
     reason: str = ""
-    """Why it waits or failed, or where it runs."""
+    """Why it waits or failed, or where it runs or ran."""
     created: float = 0.0
     started: float | None = None
     finished: float | None = None
     succeeded: int = 0
+    failed: int = 0
     total: int = 1
     exit_code: int | None = None
     workload: str = ""
     nodes: tuple[str, ...] = ()
     cluster: str = ""
     """Which cluster of a fleet has it; empty where there is only one, or none yet."""
+    kind: str = "Job"
+    """Job, JobSet, Pod or PodGroup."""
+    parent: str = ""
+    """The JobSet that it is a part of, if so."""
 
 
-def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = ()) -> JobView:
+def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, kind: str = "Job") -> JobView:
     meta, spec, status = job["metadata"], job.get("spec") or {}, job.get("status") or {}
     state, reason = _state(job, workload, pods)
     nodes = tuple(sorted({pod["spec"]["nodeName"] for pod in pods if (pod.get("spec") or {}).get("nodeName")}))
-    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    annotations = meta.get("annotations") or {}
     cluster = str(((workload or {}).get("status") or {}).get("clusterName") or "")
-    if state is State.RUNNING and not reason:
+    if state in (State.RUNNING, State.DONE) and not reason:
         reason = _where(cluster, nodes)
     return JobView(
         name=meta["name"],
         namespace=meta.get("namespace", ""),
         state=state,
-        queue=labels.get(QUEUE_LABEL) or annotations.get(QUEUE_LABEL) or "",
+        queue=_queue(meta),
         user=annotations.get(USER_ANNOTATION, ""),
         reason=reason,
         created=_time(meta.get("creationTimestamp")) or 0.0,
         started=_time(status.get("startTime")),
         finished=_finished(status),
         succeeded=status.get("succeeded") or 0,
+        failed=status.get("failed") or 0,
         total=spec.get("completions") or spec.get("parallelism") or 1,
         exit_code=exit_code(state, pods),
         workload=workload["metadata"]["name"] if workload else "",
         nodes=nodes,
         cluster=cluster,
+        kind=kind,
+        parent=next((each["name"] for each in meta.get("ownerReferences") or () if each.get("kind") == "JobSet"), ""),
     )
+
+
+def _queue(meta: Json) -> str:
+    return str((meta.get("labels") or {}).get(QUEUE_LABEL) or (meta.get("annotations") or {}).get(QUEUE_LABEL) or "")
 
 
 def _where(cluster: str, nodes: tuple[str, ...]) -> str:
@@ -84,24 +103,28 @@ def _where(cluster: str, nodes: tuple[str, ...]) -> str:
 
 def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[State, str]:
     status = job.get("status") or {}
-    if done := _condition(status, "Complete"):
-        return State.DONE, done.get("message", "")
+    if _condition(status, "Complete"):
+        return State.DONE, ""
     if failed := _condition(status, "Failed"):
-        return State.FAILED, _join(failed.get("reason", ""), failed.get("message", ""))
+        return State.FAILED, _failure(failed, pods, status.get("failedIndexes") or "")
     if job["metadata"].get("deletionTimestamp"):
         return State.STOPPING, ""
     if workload is not None and (workload.get("spec") or {}).get("active") is False:
-        return State.HELD, "released by: fairway release " + job["metadata"]["name"]
+        return State.HELD, _held(job["metadata"], workload.get("status") or {})
     if (job.get("spec") or {}).get("suspend"):
+        if workload is None and not _queue(job["metadata"]):
+            return State.HELD, f"suspended, and in no queue: it runs when it gets the label {QUEUE_LABEL}"
         return _waiting(workload)
     if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) or (status.get("ready") or 0) > 0:
         return State.RUNNING, ""
-    return State.STARTING, next((why for pod in pods if (why := _pod_trouble(pod))), "")
+    trouble = next((why for pod in pods if (why := _pod_trouble(pod))), "")
+    so_far = status.get("failed") or 0
+    return State.STARTING, trouble or (f"tried again: {so_far} of its pods failed" if so_far else "")
 
 
 def _waiting(workload: Json | None) -> tuple[State, str]:
     if workload is None:
-        return State.QUEUED, "waiting to be looked at"
+        return State.QUEUED, "just submitted"
     status = workload.get("status") or {}
     if _condition(status, "Admitted"):
         return State.STARTING, ""
@@ -112,8 +135,30 @@ def _waiting(workload: Json | None) -> tuple[State, str]:
         return State.CHECKING, f"waits for a cluster: {asked} asked" if asked else waits
     for condition in status.get("conditions") or ():
         if condition.get("type") == "QuotaReserved":
-            return State.QUEUED, condition.get("message", "")
+            return State.QUEUED, plainly(condition.get("message", ""))
     return State.QUEUED, "in line"
+
+
+def _held(meta: Json, status: Json) -> str:
+    """How it is released and, if it was not a person who held it, why it is."""
+    where = "" if meta.get("namespace", "default") == "default" else f"-n {meta['namespace']} "
+    release = f"released by: fairway release {where}{meta['name']}"
+    evicted = _condition(status, "Evicted") or {}
+    return f"{evicted.get('message', '')}; {release}" if evicted.get("reason", "").startswith(_BY_ITSELF) else release
+
+
+def _failure(condition: Json, pods: Sequence[Json], indexes: str = "") -> str:
+    """What ended the first pod that failed, where that is why the job did."""
+    said, ends = _join(condition.get("reason", ""), condition.get("message", "")), _ends(pods)
+    if condition.get("reason") not in _PODS_FAILED or not ends:
+        return said
+    _when, code, why = ends[0]
+    first = f"exit code {code}" + (f": {why}" if why else "")
+    if condition["reason"] == "PodFailurePolicy":
+        return f"{first} ({said})"
+    if indexes:
+        return f"{first}; failed indexes: {indexes}"
+    return first if len(ends) == 1 else f"{first}; {len(ends)} pods failed, this one first"
 
 
 def _pod_trouble(pod: Json) -> str:
@@ -132,15 +177,24 @@ def exit_code(state: State, pods: Sequence[Json]) -> int | None:
     """What a shell would say of the job: 0, or the exit code of the pod that failed first."""
     if state is State.DONE:
         return 0
-    failed: list[tuple[str, int]] = []
-    for pod in pods:
-        for entry in (pod.get("status") or {}).get("containerStatuses") or ():
-            ended = (entry.get("state") or {}).get("terminated")
-            if ended and ended.get("exitCode"):
-                failed.append((ended.get("finishedAt") or "", int(ended["exitCode"])))
-    if failed:
-        return min(failed)[1]
+    ends = _ends(pods)
+    if ends:
+        return ends[0][1]
     return 1 if state is State.FAILED else None
+
+
+def _ends(pods: Sequence[Json]) -> list[tuple[str, int, str]]:
+    """When, with which code and why pods failed, first ones first: each by its first container that did."""
+    found: list[tuple[str, int, str]] = []
+    for pod in pods:
+        status = pod.get("status") or {}
+        entries = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+        ended = [each for entry in entries if (each := (entry.get("state") or {}).get("terminated"))]
+        failed = [(end.get("finishedAt") or "", int(end["exitCode"]), end) for end in ended if end.get("exitCode")]
+        if failed:
+            when, code, end = min(failed, key=lambda each: each[:2])
+            found.append((when, code, end.get("message") or ""))
+    return sorted(found)
 
 
 def _condition(status: Json, kind: str) -> Json | None:

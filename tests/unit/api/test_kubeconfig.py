@@ -259,3 +259,26 @@ def test_both_sides_show_their_certificates_and_check_the_others(tmp_path: Path)
     asyncio.run(body())
     assert len(seen) == 1
     assert b"bearer t" in seen[0].lower()
+
+
+def test_a_server_that_takes_a_request_and_never_answers_is_given_up() -> None:
+    async def body() -> None:
+        asked = asyncio.Event()
+
+        async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            asked.set()
+            await reader.read()
+            writer.close()
+
+        listener = await asyncio.start_server(swallow, "127.0.0.1", 0)
+        port = listener.sockets[0].getsockname()[1]
+        remote = load(kubeconfig({"server": f"http://127.0.0.1:{port}"}), Clock()).connect(answer_seconds=0.3)
+        with pytest.raises(ApiError) as refused:
+            await remote.list(CONFIGMAPS)
+        assert asked.is_set()
+        assert (refused.value.code, refused.value.reason) == (0, "Unreachable")
+        await remote.close()
+        listener.close()
+
+    asyncio.run(asyncio.wait_for(body(), 30))

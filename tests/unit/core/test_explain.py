@@ -19,6 +19,7 @@ from fairway.core.explain.facts import (
     Change,
     ChangeKind,
     FlavorUnusable,
+    NotOffered,
     QueueNotReady,
     Short,
     Where,
@@ -120,6 +121,26 @@ def test_what_exceeds_all_quota_is_said_never_to_fit() -> None:
     assert isinstance(short, Short)
     assert short.never
     assert short.missing == 12
+
+
+def test_a_resource_that_the_queue_does_not_offer_is_named_beside_those_that_fit() -> None:
+    state = _state(_queue("q", 8))
+    shape = SHAPES.intern(0, (PodSet("main", 1, {"gpu": 1, "tpu": 2}),))
+    state.submit(Workload("ns/w", "ns/w", "ns/q", "q", shape, 0, 0), 0)
+    settle(state, 1)
+    why = explain(state, "ns/w", 2)
+    assert why.blockers == (NotOffered("main", "q", "tpu", 2),)
+    assert str(why.blockers[0]) == "2 tpu requested, and queue q offers none"
+    assert why.smallest_change == Change(ChangeKind.LOWER_REQUEST, "main", "tpu", 2, 0)
+    assert str(why.smallest_change) == "without tpu in main"
+
+
+def test_a_queue_that_is_stopped_is_not_opened_by_more_quota() -> None:
+    state = _state(_queue("q", 8, stop=StopPolicy.HOLD))
+    _submit(state, "w", "q", 9)
+    why = explain(state, "ns/w", 2)
+    assert [type(blocker) for blocker in why.blockers] == [QueueNotReady, Short]
+    assert why.changes == ()
 
 
 def test_a_stopped_queue_a_backoff_and_a_taint_are_facts_of_their_own() -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from tests.unit.control.fencing_world import LEASES, World, admitted, condition, run, world
 
 from fairway.api import bootstrap
@@ -96,7 +97,7 @@ def test_connecting_makes_the_lease_valid_at_once_and_renewing_keeps_it_so() -> 
             later = here.fencing.book.term(ORIGIN)
             assert later is not None
             assert later.since == term.since
-            assert hub.line.writes <= 2 + 300 / 5 + 1
+            assert hub.line.writes <= 2 + 300 / 3 + 1
 
     run(scenario())
 
@@ -160,7 +161,7 @@ def test_one_renewal_that_is_lost_does_no_harm() -> None:
     async def scenario() -> None:
         async with hub_and_cluster() as (hub, here):
             await here.workload("w", 100, **admitted())
-            await asyncio.sleep(9.9)
+            await asyncio.sleep(8.9)
             hub.line.silent = True
             await asyncio.sleep(1)
             hub.line.silent = False
@@ -168,6 +169,41 @@ def test_one_renewal_that_is_lost_does_no_harm() -> None:
             assert [report for report in hub.reports if report is not None]
             assert hub.reports[-1] is None
             assert not condition(await here.read("w"), "Evicted")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("at", [20 + 0.25 * step for step in range(13)])
+def test_a_pause_of_two_fifths_of_a_lease_does_no_harm_whenever_it_comes(at: float) -> None:
+    async def scenario() -> None:
+        async with hub_and_cluster() as (hub, here):
+            await here.workload("w", 100, **admitted())
+            await asyncio.sleep(at)
+            hub.line.silent = True
+            await asyncio.sleep(6)
+            hub.line.silent = False
+            await asyncio.sleep(100)
+            assert [report for report in hub.reports if report is not None]
+            assert not condition(await here.read("w"), "Evicted")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("pause", [5, 8, 10, 12, 14, 17, 30])
+def test_what_comes_after_a_pause_has_a_whole_lease(pause: float) -> None:
+    async def scenario() -> None:
+        async with hub_and_cluster() as (hub, here):
+            await here.workload("before", 100, **admitted())
+            await asyncio.sleep(20.5)
+            hub.line.silent = True
+            await asyncio.sleep(pause)
+            hub.line.silent = False
+            await asyncio.sleep(3.1)
+            assert hub.reports[-1] is None
+            hub.revision += 1
+            await here.workload("after", hub.revision, **admitted())
+            await asyncio.sleep(100)
+            assert not condition(await here.read("after"), "Evicted")
 
     run(scenario())
 

@@ -55,6 +55,10 @@ def test_an_array_is_an_indexed_job() -> None:
         (JobRequest("true", array="1-9"), "array"),
         (JobRequest("true", array="0-9%0"), "at least one"),
         (JobRequest("true", array="0-999999"), "100,000"),
+        (JobRequest("true", cpu=-1), "cpu: -1 is less than nothing"),
+        (JobRequest("true", gpus=-1), "gpus: -1 is not a number of GPUs"),
+        (JobRequest("true", name="Ünï code"), "name: 'Ünï code' cannot be a job's name"),
+        (JobRequest("true", name="a" * 64), "at most 63"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_the_reason(request_: JobRequest, message: str) -> None:

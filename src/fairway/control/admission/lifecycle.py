@@ -188,7 +188,8 @@ class Lifecycle:
         if gated:
             reason, text = "AdmissionGated", f"The workload is gated by: {gated}"
         elif tenant is None:
-            reason, text = "Misconfigured", f"LocalQueue {name} doesn't exist"
+            reason = "Misconfigured"
+            text = f"LocalQueue {name} doesn't exist" if name else "The workload names no LocalQueue"
         elif tenant.stop is not StopPolicy.NONE:
             reason, text = "Suspended", f"LocalQueue {name} is inactive"
         elif self._world.queue(queue) is None:

@@ -183,7 +183,14 @@ class Observer:
                 self.enter(name)
         held = self.state.ledger.of_queue(tenant.queue).values()
         self.looks.update(w.key for w in held if w.tenant_queue == key)
-        self.looks.update(w.key for w in self.state.lines.members(key))
+        members = self.state.lines.members(key)
+        self.looks.update(w.key for w in members)
+        self._tell_again(members)
+
+    def _tell_again(self, waiting: Iterable[Workload]) -> None:
+        """That a queue is stopped, or not there, is what they were told last, and it is not so any more."""
+        for workload in waiting:
+            self.untold.setdefault((workload.queue, workload.shape), {})[workload.key] = None
 
     def _seed_usage(self, key: str, obj: Json) -> None:
         """Past usage survives a restart in the status of the tenant's queue."""
@@ -207,6 +214,8 @@ class Observer:
     def _readiness_changed(self, inactive_before: set[str]) -> None:
         for name in sorted(inactive_before ^ self.state.inactive):
             self._look_at(name)
+            if name not in self.state.inactive:
+                self._tell_again(w for w in self.state.lines.waiting.values() if w.queue == name)
 
     def _look_at(self, queue: str) -> None:
         """Everything in a queue, and the doors to it."""

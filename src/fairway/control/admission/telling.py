@@ -41,7 +41,7 @@ class Telling:
                 del keys[key]
             if not keys:
                 del untold[group]
-            there = [workload for workload in waiting if workload is not None]
+            there = [workload for workload in waiting if workload is not None and self._lacks_only_quota(workload)]
             said = self._reason(there[0], now) if there else None
             if said is not None:
                 for workload in there:
@@ -50,21 +50,26 @@ class Telling:
                 break
         return found
 
+    def _lacks_only_quota(self, workload: Workload) -> bool:
+        """Whether nothing about itself, its namespace or its queues is the reason: whoever sees to that tells it."""
+        state, traits = self._observer.state, workload.traits
+        queue = state.queues.get(workload.queue)
+        return (
+            queue is not None
+            and state.is_active(queue.name)
+            and not state.tenant_stopped(workload.tenant_queue)
+            and state.lines.namespace_matches(queue, workload.namespace)
+            and (traits is None or (traits.misconfigured is None and not traits.failed_checks))
+        )
+
     def _reason(self, workload: Workload, now: Time) -> tuple[str, str] | None:
-        """What a decision would say now. Nothing where a decision is still to come, or a queue's own state is the reason."""
+        """What a decision would say now. Nothing where a decision is still to come."""
         state = self._observer.state
-        queue, node = state.queues.get(workload.queue), state.tree.queues.get(workload.queue)
-        if queue is None or node is None or not state.is_active(queue.name):
-            return None
-        traits = workload.traits
-        if traits is not None and (traits.misconfigured is not None or traits.failed_checks):
-            return None
-        if not state.lines.namespace_matches(queue, workload.namespace):
-            return None
+        queue, node = state.queues[workload.queue], state.tree.queues[workload.queue]
         search = Search(state.field(now), workload, queue, node)
         found = Assigner(workload.shape, queue, node, state.flavors, state.settings, search.simulate).assign()
         if found.mode is Mode.NO_FIT:
-            return Pending(found.no_fit.value).value, found.message()
+            return Pending.refused(found.no_fit).value, found.message()
         if found.mode is Mode.PREEMPT:
             return Pending.WAITING_FOR_QUOTA.value, found.message()
         return None

@@ -23,6 +23,9 @@ from fairway.engines.lease import GRACE_S, Lease
 EARLY_S = 1.0
 EARLY_PART = 0.1
 """Work is evicted this long before the lease ends, whichever is less: in good order, before the shims end it the hard way."""
+ENOUGH_PART = 0.5
+"""Of its length must be left of a lease after a renewal. Where it is not, as after a pause of either side, the stamp that came back is an old
+one, and the lease could end before the hub thinks of renewing it again."""
 
 
 class Refusal(StrEnum):
@@ -121,9 +124,12 @@ class Book:
         return known.asked if known is not None else None
 
     def satisfied(self, origin: str) -> bool:
-        """Whether the last renewal did all that a renewal can do."""
+        """Whether the last renewal did all that a renewal can do. If not, one with the stamp of its answer does."""
         known = self._origins.get(origin)
-        return known is not None and known.renewed and (known.term is not None or known.asked is not None)
+        lease = (known.term or known.asked) if known is not None else None
+        if known is None or lease is None or not known.renewed:
+            return False
+        return lease.until - self._boot.now >= ENOUGH_PART * known.length_s
 
     def lapse(self, origin: str) -> None:
         """The term is over. Nothing starts under it any more."""

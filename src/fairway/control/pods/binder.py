@@ -2,7 +2,7 @@
 
 A pod that comes while nobody waits and for which there is room is on its node from the start, as an admission hook of the space sees to: most
 pods are like that, and a binding of its own would cost each a write, a commit and a round of news. Its room is promised until the watch tells
-of the pod; what was refused after all gives it back after a while.
+of the pod; what is refused after all gives it back at once, and what could not be written, after a while.
 """
 
 from __future__ import annotations
@@ -202,6 +202,7 @@ class Binder:
         if not self._promised:
             asyncio.get_running_loop().call_later(PROMISED_SECONDS, self._take_back)
         self._promised[uid] = self._clock.monotonic
+        admission.refused.append(lambda: self._drop(uid))
 
     def _wish(self, spec: PodSpec) -> Wish:
         asked = [[one.resources or None, one.restart_policy or None] for one in (spec.init_containers or ())]
@@ -216,7 +217,7 @@ class Binder:
         return found
 
     def _take_back(self) -> None:
-        """Promises to pods that never came: what was refused after the hook had seen it."""
+        """Promises to pods that never came: what could not be written."""
         until = self._clock.monotonic - PROMISED_SECONDS
         for uid, at in list(self._promised.items()):
             if at <= until:

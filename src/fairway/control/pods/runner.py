@@ -77,8 +77,8 @@ class Runner:
         self._address = address
         self._sleep = sleep
         self._pods: dict[str, _Pod] = {}
-        self._orphans: dict[str, RunStatus] = {}
-        """Runs of pods that are not, or not yet, known."""
+        self._orphans: dict[str, dict[str, RunStatus]] = {}
+        """Runs of pods that are not, or not yet, known: by pod, by run."""
         self._dirty: dict[str, None] = {}
         self._busy: set[str] = set()
         self._wake = asyncio.Event()
@@ -116,14 +116,15 @@ class Runner:
     async def _run(self) -> None:
         """The engine is asked first what it remembers: without that, nothing is decided."""
         for run in await self._engine.list():
-            self._orphans[run.id] = run
+            self._orphans.setdefault(pod_uid(run), {})[run.id] = run
         self._spawn(self._reflector.run())
         await self._reflector.synced.wait()
         self._sweep_folders()
         self._ready = True
         self._spawn(self._follow_engine())
-        for run in list(self._orphans.values()):
+        for run in [run for runs in self._orphans.values() for run in runs.values()]:
             self._spawn(self._end_orphan(run))
+        self._orphans.clear()
         self._wake.set()
         while True:
             await self._wake.wait()
@@ -165,8 +166,7 @@ class Runner:
             obj = item.json()
             if (obj.get("status") or {}).get("phase") not in TERMINAL:
                 self._devices.learn(obj)
-            for run_id in [run for run in self._orphans if run.startswith(f"{uid}.")]:
-                known.runs[run_id] = self._orphans.pop(run_id)
+            known.runs.update(self._orphans.pop(uid, {}))
         if self._learn(known, item) and not (known.over and _LEAVING not in item.value):
             self._mark(uid)
 
@@ -195,7 +195,15 @@ class Runner:
     # --- one pod ------------------------------------------------------------------------------------------------------
 
     async def _deal_with(self, uid: str) -> None:
-        pod = self._pods[uid]
+        try:
+            if (pod := self._pods.get(uid)) is not None:  # None: there was news of it while it was cleared away.
+                await self._try(uid, pod)
+        finally:
+            self._busy.discard(uid)
+            if self._dirty:
+                self._wake.set()
+
+    async def _try(self, uid: str, pod: _Pod) -> None:
         try:
             await (self._clear(uid, pod) if pod.gone else self._step(uid, pod))
         except ApiError as error:
@@ -207,10 +215,6 @@ class Runner:
         except Exception:
             log.exception("pod %s: a step failed; trying again", uid)
             self._later(uid, pod, RETRY_SECONDS)
-        finally:
-            self._busy.discard(uid)
-            if self._dirty:
-                self._wake.set()
 
     async def _step(self, uid: str, pod: _Pod) -> None:
         obj = pod.item.json()
@@ -338,15 +342,15 @@ class Runner:
         told = pod.stops.get(stop.run_id)
         if told is not None and told <= until + 1:
             return
-        pod.stops[stop.run_id] = until
         named = containers.parts(stop.run_id)
         container = everyone(obj).get(named[1], {}) if named is not None else {}
-        if told is None and named is not None:
-            self._recorder.note(obj, "Normal", "Killing", f"Stopping container {named[1]}", KUBELET)
         if told is None and container.get("lifecycle"):
             self._spawn(self._stop_in_good_order(obj, container, stop, until))
         else:
             await self._engine.stop(stop.run_id, stop.grace_seconds)
+        pod.stops[stop.run_id] = until
+        if told is None and named is not None:
+            self._recorder.note(obj, "Normal", "Killing", f"Stopping container {named[1]}", KUBELET)
 
     async def _stop_in_good_order(
         self, obj: dict[str, Any], container: dict[str, Any], stop: Stop, until: float
@@ -354,9 +358,15 @@ class Runner:
         """Its hook first, which uses up some of its grace. Nothing remembers the hook: after a crash it runs again."""
         try:
             await self._probes.before_stop(obj, container, stop.run_id, stop.grace_seconds)
-        finally:
+        except Exception:
+            log.exception("the preStop hook of run %s failed", stop.run_id)
+        while True:
             left = max(min(stop.grace_seconds, LAST_GRACE_SECONDS), until - self._clock.now)
-            await self._engine.stop(stop.run_id, left)
+            try:
+                return await self._engine.stop(stop.run_id, left)
+            except OSError:
+                log.exception("run %s could not be told to stop; trying again", stop.run_id)
+            await self._sleep(RETRY_SECONDS)
 
     async def _refresh(self, uid: str, pod: _Pod) -> None:
         """Somebody else wrote to the pod: look at what it is now."""
@@ -389,18 +399,24 @@ class Runner:
             await self._end_orphan(run)
         self._preparer.folders.remove(uid)
 
-    async def _end_orphan(self, run: RunStatus) -> None:
+    async def _end_orphan(self, run: RunStatus, after_s: float = 0.0) -> None:
         """A run whose pod is not there. It is stopped at once; when it has ended, the watch tells and it is forgotten."""
-        self._orphans.pop(run.id, None)
         if containers.parts(run.id) is None:
             return
+        if after_s:
+            await self._sleep(after_s)
         try:
-            if run.final:
-                await self._engine.forget(run.id)
-            else:
+            if not run.final:
                 await self._engine.stop(run.id, 0)
+                return
+            await self._engine.forget(run.id)
         except Exception:
-            log.exception("run %s, whose pod is gone, could not be ended or forgotten", run.id)
+            log.exception("run %s, whose pod is gone, could not be ended or forgotten; trying again", run.id)
+            self._spawn(self._end_orphan(run, RETRY_SECONDS))
+            return
+        # Until now it may have written there.
+        if pod_uid(run) not in self._pods:
+            self._preparer.folders.remove(pod_uid(run))
 
     def _sweep_folders(self) -> None:
         for uid in self._preparer.folders.known():

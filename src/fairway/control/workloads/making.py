@@ -97,7 +97,7 @@ def make(adapter: JobAdapter, job: Job, priority: Json) -> Json:
         },
         "spec": {
             "active": True,
-            "queueName": adapter.queue_name(job),
+            **({"queueName": queue} if (queue := adapter.queue_name(job)) else {}),
             "podSets": [pod_set_json(pod_set) for pod_set in adapter.pod_sets(job)],
             **priority,
         },

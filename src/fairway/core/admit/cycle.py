@@ -187,7 +187,7 @@ class _Round:
         fits = self._reconsider(entry)
         mode = entry.mode
         if mode is Mode.NO_FIT:
-            entry.requeue, entry.pending = Requeue.NO_FIT, _refusal(entry.assignment)
+            entry.requeue, entry.pending = Requeue.NO_FIT, Pending.refused(entry.assignment.no_fit)
             if settings.rescan and entry.scanned_from is not None:
                 # Only the flavors behind the last one were looked at: the first may be free by now.
                 entry.requeue, entry.keeps_progress = Requeue.FAILED_AFTER_NOMINATION, False
@@ -412,12 +412,6 @@ class _Round:
             entry.workload.shape,
         )
         return progress if progress.pending else None
-
-
-def _refusal(assignment: Assignment) -> Pending:
-    """What no flavor was even tried for, no flavor matches: users are never left without a reason."""
-    found = Pending(assignment.no_fit.value)
-    return Pending.NO_MATCHING_FLAVOR if found is Pending.NONE else found
 
 
 def pays_on_entry(settings: Settings, queue: Queue, had_quota: bool) -> bool:

@@ -8,6 +8,7 @@ from enum import Enum
 from fairway.core.admit.assignment import Assignment
 from fairway.core.admit.contest import Cause
 from fairway.core.admit.line import Requeue
+from fairway.core.admit.reasons import NoFit
 from fairway.core.model import Amounts, PodSetUse, Queue, Workload
 
 
@@ -26,6 +27,11 @@ class Pending(Enum):
     PENDING_EVALUATION = "PendingEvaluation"
     GATED = "AdmissionGated"
     CAPPED = "QueueCapReached"
+
+    @classmethod
+    def refused(cls, no_fit: NoFit) -> Pending:
+        """What no flavor was even tried for, no flavor matches: users are never left without a reason."""
+        return cls.NO_MATCHING_FLAVOR if no_fit is NoFit.NONE else cls(no_fit.value)
 
 
 class Status(Enum):

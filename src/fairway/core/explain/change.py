@@ -55,7 +55,8 @@ def _lower_requests(state: AdmitState, shape: Shape, queue: Queue, node: Node) -
                 return fits_now(state, _with(shape, index, changed), queue, node)
 
             less = _least(fits, amount)
-            if less is not None and less < amount:
+            # Of what the queue does not offer, nothing at all can be wanted.
+            if less is not None and (less < amount or queue.group_of(resource) is None):
                 yield Change(ChangeKind.LOWER_REQUEST, pod_set.name, resource, amount, amount - less)
         if pod_set.count > 1:
 

@@ -53,7 +53,7 @@ class BackingOff:
     blocked: bool
 
     def __str__(self) -> str:
-        if self.blocked:
+        if self.blocked and self.left <= 0:
             return "it was put back and waits for a sign to try again"
         return f"it was put back and is tried again in {-(-self.left // SECOND)} s"
 
@@ -121,6 +121,19 @@ class Short:
 
 
 @dataclass(slots=True, frozen=True)
+class NotOffered:
+    """The queue has no quota of a resource, in any flavor: waiting does not help."""
+
+    pod_set: str
+    queue: str
+    resource: str
+    requested: int
+
+    def __str__(self) -> str:
+        return f"{render_amount(self.resource, self.requested)} {self.resource} requested, and queue {self.queue} offers none"
+
+
+@dataclass(slots=True, frozen=True)
 class FlavorUnusable:
     pod_set: str
     reason: Reason
@@ -164,6 +177,7 @@ Blocker = (
     | NotAcceptable
     | Behind
     | Short
+    | NotOffered
     | FlavorUnusable
     | WaitsForVictims
     | Claimed
@@ -198,6 +212,8 @@ class Change:
     def __str__(self) -> str:
         before, after = render_amount(self.resource, self.before), render_amount(self.resource, self.after)
         match self.kind:
+            case ChangeKind.LOWER_REQUEST if not self.after:
+                return f"without {self.resource} in {self.what}"
             case ChangeKind.LOWER_REQUEST:
                 return f"with {after} {self.resource} per pod of {self.what} instead of {before}"
             case ChangeKind.FEWER_PODS:

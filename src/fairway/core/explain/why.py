@@ -8,7 +8,7 @@ from fairway.core.admit.caps import cap_reached
 from fairway.core.admit.cycle import to_reserve
 from fairway.core.admit.nominate import Nominator
 from fairway.core.admit.preempt import Search
-from fairway.core.admit.reasons import OverCapacity, QuotaInUse
+from fairway.core.admit.reasons import NotCovered, OverCapacity, QuotaInUse
 from fairway.core.admit.state import AdmitState
 from fairway.core.explain.change import changes_that_admit
 from fairway.core.explain.facts import (
@@ -22,6 +22,7 @@ from fairway.core.explain.facts import (
     FlavorUnusable,
     Holder,
     NotAcceptable,
+    NotOffered,
     QueueNotReady,
     Short,
     TenantQueueStopped,
@@ -45,12 +46,14 @@ def explain(state: AdmitState, key: str, now: Time) -> Explanation:
     if queue is None or node is None:
         missing = QueueNotReady(workload.queue, "NotFound", "it does not exist")
         return Explanation(key, workload.queue, Where.WAITING, (missing,))
-    blockers = [*_gates(state, workload, queue), *_own(state, workload, queue, now), *_behind(state, workload, queue)]
+    shut = [*_gates(state, workload, queue), *_own(state, workload, queue, now)]
+    blockers = [*shut, *_behind(state, workload, queue)]
     changes: tuple[Change, ...] = ()
     if not state.tree.is_cyclic(queue.name):
         assignment = _assignment(state, workload, queue, node, now)
         blockers += _of_assignment(state, workload, queue, node, assignment, now)
-        if assignment.mode is not Mode.FIT:
+        # No number opens what is shut; a backoff opens by itself.
+        if assignment.mode is not Mode.FIT and all(isinstance(blocker, BackingOff) for blocker in shut):
             changes = tuple(changes_that_admit(state, workload, queue, node, assignment))
     return Explanation(key, queue.name, _where(state, workload, queue), tuple(blockers), changes)
 
@@ -131,8 +134,13 @@ def _of_assignment(
                     found.append(_never(node, pod_set.name, reason))
                 else:
                     found.append(FlavorUnusable(pod_set.name, reason))
-        if not pod_set.attempts:
-            found += [FlavorUnusable(pod_set.name, reason) for reason in pod_set.reasons]
+        tried = [reason for attempt in pod_set.attempts for reason in attempt.reasons]
+        for reason in pod_set.reasons:
+            if isinstance(reason, NotCovered):
+                requested = pod_set.requests.get(reason.resource, 0)
+                found.append(NotOffered(pod_set.name, queue.name, reason.resource, requested))
+            elif reason not in tried:
+                found.append(FlavorUnusable(pod_set.name, reason))
     return found
 
 

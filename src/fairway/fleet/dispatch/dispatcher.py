@@ -28,12 +28,12 @@ from fairway.core.dispatch.model import Action, Bind, Case, DeleteRemote, Finish
 from fairway.core.dispatch.model import Link as LinkFacts
 from fairway.core.model import SECOND, Time
 from fairway.fleet.dispatch import facts
+from fairway.fleet.dispatch.errands import Errands
 from fairway.fleet.dispatch.facts import CustomKind, Scene
 from fairway.fleet.dispatch.knowledge import Knowledge
 from fairway.fleet.dispatch.nominator import Nominator
-from fairway.fleet.dispatch.outbox import Outbox
 from fairway.fleet.dispatch.places import Places, workload_of
-from fairway.fleet.dispatch.writes import COMPONENT, EVENT, Op, Outcome, Scribe
+from fairway.fleet.dispatch.writes import Op, Outcome, Scribe
 from fairway.fleet.link.link import Link
 from fairway.fleet.link.links import Links
 from fairway.fleet.resources import CLUSTERS, MULTIKUEUE_CONFIGS
@@ -41,8 +41,6 @@ from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.fleet")
 _LOOKS_MAX = 500
-_RETRY_FIRST: Time = SECOND
-_RETRY_LONGEST: Time = 30 * SECOND
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
 _FOREIGN_AGAIN: Time = 60 * SECOND
@@ -107,21 +105,12 @@ class Dispatcher:
         self._gates = config.feature_gates.get("MultiKueueOrchestratedPreemption", False)
         self.known = Knowledge(hub, fleet, links, adapters)
         self.nominator = Nominator(config, self.known)
-        self._record = record
         self._applier = Applier(client, hub, record)
-        self._boxes: dict[str, Outbox] = {}
-        self._leaving: dict[str, dict[str, str]] = {}
-        """By workload: clusters on which its removal was asked for, with the uid of what is to go."""
-        self._unsure: dict[str, set[str]] = {}
-        """By cluster: workloads whose job may have been created there though nobody said so, or may yet be: what was sent can arrive late,
-        until the copy that it belongs to is gone."""
+        self.errands = Errands(links, self.known, self._next_epoch, record, self.now, self._look_again)
         self._held: dict[str, set[str]] = {}
         """By job: workloads whose copies wait for the job's output to be kept."""
         self._inherited: set[str] = set()
         """Workloads that had attempts before this process began."""
-        self._failures: dict[tuple[str, str], tuple[int, Time]] = {}
-        self.refusals: dict[tuple[str, str], str] = {}
-        """By workload and cluster: what the cluster said when it would not take it."""
         self._remote_jobs: dict[tuple[str, str], dict[tuple[Resource, str], None]] = {}
         """By cluster and workload: jobs there that belong to it."""
         self._places = Places()
@@ -209,9 +198,7 @@ class Dispatcher:
     def _on_link(self, link: Link) -> None:
         """Listen to what the cluster tells, before it begins to."""
         cluster = link.name
-        box = Outbox(link, self._next_epoch, self._answered)
-        self._boxes[cluster] = box
-        box.start()
+        self.errands.open(link)
         link.table(WORKLOADS).on_change(lambda key, before, after: self._on_remote(cluster, key, before, after))
         self.nominator.listen(link)
         for resource, table in link.tables.items():
@@ -220,12 +207,7 @@ class Dispatcher:
 
     def _on_remote(self, cluster: str, key: str, before: Item | None, after: Item | None) -> None:
         self.nominator.saw(cluster, key, before, after)
-        leaving = self._leaving.get(key)
-        if after is None and leaving is not None:
-            leaving.pop(cluster, None)
-            if not leaving:
-                del self._leaving[key]
-        self.refusals.pop((key, cluster), None)
+        self.errands.saw(key, cluster, gone=after is None)
         self.touch(key)
 
     def _on_remote_job(
@@ -249,9 +231,7 @@ class Dispatcher:
     def _on_link_state(self, cluster: str) -> None:
         link = self._links.get(cluster)
         if link is None:
-            box = self._boxes.pop(cluster, None)
-            if box is not None:
-                asyncio.get_running_loop().create_task(box.stop(), name=f"outbox-{cluster}-stops")
+            self.errands.close(cluster)
         for key in self._places.at_or_waiting(cluster):
             self.touch(key)
         if link is not None and link.connected:
@@ -267,6 +247,13 @@ class Dispatcher:
         self._dirty[key] = None
         self.idle.clear()
         self._wake.set()
+
+    def _look_again(self, key: str, at: Time | None) -> None:
+        """At once, or at a time."""
+        if at is None:
+            self.touch(key)
+        else:
+            heapq.heappush(self._due, (at, key))
 
     def touch_job(self, uid: str) -> None:
         """More is known of the pods of a job: whoever waits for that goes on."""
@@ -294,8 +281,7 @@ class Dispatcher:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        for box in self._boxes.values():
-            await box.stop()
+        await self.errands.stop()
 
     async def _run(self) -> None:
         while True:
@@ -309,7 +295,7 @@ class Dispatcher:
             try:
                 if await self.step():
                     self._wake.set()
-                elif not self._wake.is_set() and not any(box.rests for box in self._boxes.values()):
+                elif not self._wake.is_set() and not self.errands.rest:
                     self.idle.set()
             except Exception as error:
                 if isinstance(error, ApiError):
@@ -339,8 +325,7 @@ class Dispatcher:
         failed = await self._apply(outcomes)
         for key, outcome in outcomes:
             if key not in failed:
-                self._failures.pop((key, ""), None)
-                self._send(key, outcome.ops)
+                self.errands.send(key, outcome.ops)
         return bool(self._dirty)
 
     async def _apply(self, outcomes: Sequence[tuple[str, Outcome]]) -> set[str]:
@@ -365,20 +350,19 @@ class Dispatcher:
         if error.code in (404, 409):
             self.touch(key)
         else:
-            self._again_later(key, "")
+            self.errands.put_off(key)
 
     # --- one workload -----------------------------------------------------------------------------------------------
 
     def _look(self, key: str, now: Time) -> Outcome:
-        if key in self.known.hub[WORKLOADS] and any(box.busy(key) for box in self._boxes.values()):
+        if key in self.known.hub[WORKLOADS] and self.errands.busy(key):
             return Outcome()  # the answer makes us look again
-        scene = self.known.scene(key, self._on_the_way_out(key))
+        scene = self.known.scene(key, self.errands.leaving(key))
         self._places.see(key, scene)
         if scene is None:
             self.nominator.forget(key)
             self._awaited.pop(key, None)
-            for unsure in self._unsure.values():
-                unsure.discard(key)
+            self.errands.forget(key)
             return self._orphans(key, now)
         if self.known.awaits(scene):
             return Outcome()
@@ -405,20 +389,10 @@ class Dispatcher:
         if decision.due is not None:
             heapq.heappush(self._due, (decision.due, key))
         outcome = scribe.outcome()
-        outcome.ops = self._allowed(key, outcome.ops, scene.jobs, is_true(scene.workload, "Finished"), now)
+        outcome.ops = self._allowed(key, outcome.ops, scene.jobs, is_true(scene.workload, "Finished"))
         return outcome
 
-    def _on_the_way_out(self, key: str) -> frozenset[str]:
-        """Clusters on which the very copy that is known there was asked to go: not one that came after it."""
-        found = set()
-        for cluster, uid in self._leaving.get(key, {}).items():
-            link = self._links.get(cluster)
-            item = link.table(WORKLOADS).item(key) if link is not None else None
-            if item is not None and (item.uid or item.meta.uid) == uid:
-                found.add(cluster)
-        return frozenset(found)
-
-    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], finished: bool, now: Time) -> list[Op]:
+    def _allowed(self, key: str, ops: Sequence[Op], jobs: Sequence[Json], finished: bool) -> list[Op]:
         """Without what was refused a moment ago, and without the end of copies whose output is not kept yet."""
         held: set[str] = set()
         if self._pods is not None:
@@ -428,7 +402,9 @@ class Dispatcher:
                         held.add(cluster)
                         self._held.setdefault(job["metadata"]["uid"], set()).add(key)
         return [
-            op for op in ops if self._may_try(key, op.cluster, now) and not (op.verb == "delete" and op.cluster in held)
+            op
+            for op in ops
+            if self.errands.may_try(key, op.cluster) and not (op.verb == "delete" and op.cluster in held)
         ]
 
     def _seen(self, key: str, scene: Scene, cluster: str, now: Time) -> bool:
@@ -461,11 +437,11 @@ class Dispatcher:
                 if name in scene.remotes:
                     remotes[name] = facts.remote_of(scene, name)
                 if name in scene.remote_jobs or name not in remotes or remotes[name].leaving:
-                    self._unsure.get(name, set()).discard(key)
-                may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
+                    self.errands.sure(key, name)
+                may_run = name in scene.remote_jobs or self.errands.may_have_job(key, name)
                 link_facts[name] = LinkFacts(True, may_run=may_run)
                 continue
-            may_run = name in scene.remote_jobs or key in self._unsure.get(name, ())
+            may_run = name in scene.remote_jobs or self.errands.may_have_job(key, name)
             if link is None:
                 # Nobody knows it any more; what it still runs is over when its lease is.
                 link_facts[name] = LinkFacts(False, self._safe_without(name), again)
@@ -490,7 +466,7 @@ class Dispatcher:
             return outcome
         for cluster in self._links.names():
             link = self._links.get(cluster)
-            if link is None or not link.connected or self._boxes[cluster].busy(key):
+            if link is None or not link.connected or self.errands.busy(key, cluster):
                 continue
             remote = link.table(WORKLOADS).get(key)
             jobs = self._orphan_jobs(link, key)
@@ -502,73 +478,19 @@ class Dispatcher:
                     outcome.ops.append(Op(cluster, "delete", adapter_resource, job))
             if remote is None:
                 continue
-            scene = Scene(remote, "", None, (), {cluster: remote}, {}, self._on_the_way_out(key))
+            scene = Scene(remote, "", None, (), {cluster: remote}, {}, self.errands.leaving(key))
             if jobs and remote["metadata"].get("deletionTimestamp"):
                 continue
             scribe = Scribe(scene, self._origin, now)
             scribe.act(DeleteRemote(cluster))
             outcome.ops += scribe.outcome().ops
-        outcome.ops = self._allowed(key, outcome.ops, here, _any_over(here), now)
+        outcome.ops = self._allowed(key, outcome.ops, here, _any_over(here))
         return outcome
 
     def _orphan_jobs(self, link: Link, key: str) -> list[tuple[Resource, Json]]:
         known = self._remote_jobs.get((link.name, key), {})
         found = ((resource, link.table(resource).get(job)) for resource, job in known)
         return [(resource, job) for resource, job in found if job is not None]
-
-    # --- what is on its way -----------------------------------------------------------------------------------------
-
-    def _send(self, key: str, ops: Sequence[Op]) -> None:
-        by_cluster: dict[str, list[Op]] = {}
-        for op in ops:
-            by_cluster.setdefault(op.cluster, []).append(op)
-        for cluster, some in by_cluster.items():
-            box = self._boxes.get(cluster)
-            if box is not None:
-                box.put(key, some)
-
-    def _may_try(self, key: str, cluster: str, now: Time) -> bool:
-        failures = self._failures.get((key, cluster))
-        return failures is None or failures[1] <= now
-
-    def _answered(self, cluster: str, key: str, op: Op, result: Item | ApiError | None) -> None:
-        link = self._links.get(cluster)
-        if isinstance(result, ApiError):
-            self._refused(cluster, key, op, result)
-        else:
-            self._failures.pop((key, cluster), None)
-            if op.resource == WORKLOADS and op.verb == "delete":
-                self._leaving.setdefault(key, {})[cluster] = op.body["metadata"].get("uid", "")
-            if result is not None and link is not None and link.has(op.resource):
-                link.table(op.resource).put(result)
-        gone = link is not None and key not in link.table(WORKLOADS)
-        if gone and op.resource == WORKLOADS and op.verb == "delete":
-            self._leaving.get(key, {}).pop(cluster, None)
-        self.touch(key)
-
-    def _refused(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
-        unknown = error.code == 0 or error.code >= 500  # 0: nobody answered, which says nothing about what was done
-        if unknown and op.verb == "create" and op.resource != WORKLOADS:
-            self._unsure.setdefault(cluster, set()).add(key)
-        if not unknown and error.code not in (404, 409):
-            log.warning("cluster %s refuses %s of %s: %s", cluster, op.verb, key, error.message)
-        if not unknown:
-            self.refusals[key, cluster] = error.message
-            self._tell_of_refusal(cluster, key, op, error)
-        self._again_later(key, cluster)
-
-    def _tell_of_refusal(self, cluster: str, key: str, op: Op, error: ApiError) -> None:
-        """It is bound to the cluster and cannot start there: somebody has to know."""
-        workload = self.known.hub[WORKLOADS].get(key)
-        if workload is not None and op.verb == "create" and op.resource != WORKLOADS:
-            self._record(Note(workload, "Warning", EVENT, f'"{cluster}" does not take it: {error.message}', COMPONENT))
-
-    def _again_later(self, key: str, cluster: str) -> None:
-        """cluster: nothing for the hub itself."""
-        now, count = self.now(), self._failures.get((key, cluster), (0, 0))[0] + 1
-        at = now + min(_RETRY_LONGEST, _RETRY_FIRST << min(count - 1, 10))
-        self._failures[key, cluster] = (count, at)
-        heapq.heappush(self._due, (at, key))
 
 
 def _any_over(jobs: Sequence[Json] | None) -> bool:

@@ -28,6 +28,8 @@ from fairway.fleet.resources import NODES, PODS
 
 log = logging.getLogger("fairway.fleet")
 PACE = Pace(first_seconds=0.2, longest_seconds=5.0)
+ANSWER_S = 20.0
+"""Within which every request but a watch has its whole answer. One whose answer is lost on the way holds up what else is to be written there."""
 _NO_KUEUE = f"it knows no workloads of {WORKLOADS.api_version}: is Kueue installed there, 0.15 or newer?"
 _EXTRA = (LOCAL_QUEUES, CLUSTER_QUEUES, NODES)
 _NO_ANSWER = (0, 504)

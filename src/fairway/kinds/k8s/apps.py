@@ -18,7 +18,7 @@ from fairway.kinds.k8s.core.pod_defaults import default_pod_spec
 from fairway.kinds.k8s.core.pod_rules import pod_template
 from fairway.kinds.k8s.meta import LabelSelector
 from fairway.kinds.k8s.opt import items, pairs, text
-from fairway.kinds.k8s.rules import immutable, label_selector, matches, not_negative
+from fairway.kinds.k8s.rules import immutable, label_selector, matches, not_negative, warn_kept
 from fairway.kinds.kind import Column, Kind, Moment, Version
 from fairway.kinds.meta import Object
 from fairway.kinds.types import UNSET, Annotated, F, Int32, Int64, IntOrString, Json, Opt, Time, Type
@@ -343,6 +343,7 @@ DEPLOYMENT = _kind(
     subresources=("status", "scale"),
     default=_default_deployment,
     validate=_validate,
+    warn=warn_kept,
 )
 
 STATEFUL_SET = _kind(
@@ -355,6 +356,7 @@ STATEFUL_SET = _kind(
     subresources=("status", "scale"),
     default=_default_stateful_set,
     validate=_validate,
+    warn=warn_kept,
 )
 
 DAEMON_SET = _kind(
@@ -384,6 +386,7 @@ DAEMON_SET = _kind(
     subresources=("status",),
     default=_default_daemon_set,
     validate=_validate,
+    warn=warn_kept,
 )
 
 REPLICA_SET = _kind(
@@ -411,6 +414,7 @@ REPLICA_SET = _kind(
     selectable=("status.replicas",),
     default=_default_replica_set,
     validate=_validate,
+    warn=warn_kept,
 )
 
 CONTROLLER_REVISION = _kind(

@@ -19,6 +19,11 @@ IMMUTABLE = "field is immutable"
 INT32_MAX = 2**31 - 1
 
 
+def warn_kept(new: Any, old: Any | None) -> list[str]:
+    """Of kinds that start pods elsewhere: nobody should wait for them here."""
+    return [f"{type(new).__name__}s are only kept here: nothing runs because of them"] if old is None else []
+
+
 def named(path: str, value: str, rule: Callable[[str], list[str]]) -> list[FieldError]:
     """What a rule of fairway.kinds.names says about the text at a path."""
     return [invalid(path, value, why) for why in _problems(rule, value)]

@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairway.fleet.link.link import ANSWER_S
 from fairway.runtime.transport import TransportError
 from fairway.runtime.virtual import Process, VirtualLoop, outside
 from fairway.server.app import App
 from fairway.sim.chance import Chance
 from fairway.sim.fleet.chronicle import Chronicle
 
-TOTAL_S = 60.0
 CONNECT_S = 10.0
 SILENT_S = 90.0
 Message = MutableMapping[str, Any]
@@ -176,7 +176,7 @@ class Network:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     async def send(self, call: Call) -> SimReply:
-        patience = CONNECT_S if call.stream or self.is_cut(call.source, call.target) else TOTAL_S
+        patience = CONNECT_S if call.stream or self.is_cut(call.source, call.target) else ANSWER_S
         self._post(call)
         if _may_repeat(call) and self._chance.below(1000) < self.weather.twice:
             copy = self._again(call)

@@ -17,6 +17,8 @@ class Stretch:
     run_id: str
     cpus: int
     began: float
+    sent: float
+    """When its job came to the machine. An eviction since then is one of this attempt, though it be still on its way when the payload begins."""
     ended: float | None = None
     asked: bool = False
     """To end before its time."""
@@ -31,13 +33,18 @@ class Stretch:
 class Payloads:
     """A payload's name is its job's, with an index for jobs of several pods."""
 
-    def __init__(self, chronicle: Chronicle, time: Callable[[], float]) -> None:
+    def __init__(
+        self, chronicle: Chronicle, time: Callable[[], float], came_at: Callable[[str, str], float | None]
+    ) -> None:
+        """came_at: when a hub's job of this name came to a machine."""
         self._chronicle = chronicle
         self._time = time
+        self._came_at = came_at
         self.all: dict[str, list[Stretch]] = {}
         self.capacity: dict[str, int] = {}
         """CPUs by machine."""
         self._evicted_at: dict[str, float] = {}
+        self._gone_at: dict[str, float] = {}
         self._completed: dict[str, None] = {}
 
     # --- what objects say ---------------------------------------------------------------------------------------------
@@ -51,12 +58,13 @@ class Payloads:
     def gone(self, job: str) -> None:
         """Deleted. One of its name that comes later, by a request that was long on its way, is another job."""
         self._completed.pop(job, None)
-        self._evicted_at[job] = self._time()
+        self._evicted_at[job] = self._gone_at[job] = self._time()
 
     # --- what shims do ------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, machine: str, run_id: str, cpus: int) -> Stretch:
-        begun = Stretch(name, machine, run_id, cpus, self._time())
+        now, sent = self._time(), self._came_at(machine, name.partition("/")[0])
+        begun = Stretch(name, machine, run_id, cpus, now, now if sent is None else sent)
         self._chronicle.note(machine, f"payload of {name} begins ({run_id[:8]})")
         for other in self.all.get(name, ()):
             self._judge(begun, other)
@@ -69,10 +77,12 @@ class Payloads:
         return begun
 
     def _judge(self, begun: Stretch, other: Stretch) -> None:
+        if self._gone_at.get(begun.job, -1.0) >= other.began:
+            return  # that one was of another job of the name
         if other.ended is None:
             where = f"it runs on {other.machine} since {other.began:.4f}"
             self._breaks("one-attempt", f"{begun.name} begins on {begun.machine} while {where}")
-        elif other.recorded and not other.asked and self._evicted_at.get(begun.job, -1.0) < other.began:
+        elif other.recorded and not other.asked and self._evicted_at.get(begun.job, -1.0) < other.sent:
             where = f"it ended well on {other.machine} at {other.ended:.4f} and was not evicted"
             self._breaks("starts-once", f"{begun.name} begins on {begun.machine} though {where}")
 

@@ -51,6 +51,18 @@ class People:
                     self._world.chronicle.counts[f"people {name}"] += 1
                     group.create_task(getattr(self, f"_{name}")())
 
+    async def tidy(self) -> None:
+        """Requests that were long on their way, or came twice, may have undone what was done last: somebody looks, and puts it right."""
+        for name in self._clusters if self._plan.hub else ():
+            await self._patch(CLUSTERS, name, {"spec": {"state": "Active"}})
+        for where in self._world.nodes:
+            client = self._world.client("user", where)
+            await self._patch(CLUSTER_QUEUES, "default", {"spec": {"stopPolicy": "None"}}, client=client)
+        listing = await self._persist("workloads are listed", lambda: self._client.list(WORKLOADS))
+        for item in listing.items if listing is not None else ():
+            if item.json()["spec"].get("active") is False:
+                await self._patch(WORKLOADS, item.json()["metadata"]["name"], {"spec": {"active": True}}, "default")
+
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
     async def _submit(self, moment: float, job: Json) -> None:

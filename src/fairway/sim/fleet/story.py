@@ -66,10 +66,12 @@ async def _tell(world: World, plan: Plan) -> None:
         node.start()
     for node in world.nodes.values():
         await node.up.wait()
-    living = Process(world.loop, "user").spawn(People(world, plan).live())
+    people, user = People(world, plan), Process(world.loop, "user")
+    living = user.spawn(people.live())
     faults = Faults(world, plan.climate)
     await faults.rage(world.loop.time() + plan.rage_s)
     await faults.relent()
     world.chronicle.note("world", "no more faults")
     await living
+    await user.spawn(people.tidy())
     await finish(world, plan)

@@ -123,7 +123,7 @@ class Witness:
         copy = self._store.get(WORKLOADS, f"{job['metadata']['namespace']}/{workload}") if workload else None
         uid = _notes(_json(copy)).get(LOCAL_UID) if copy is not None else None
         if uid:
-            self._dispatches.job_came(self._name, job["metadata"]["name"], uid)
+            self._dispatches.job_came(self._name, job["metadata"]["name"], job["metadata"]["uid"], uid)
 
     def _tell(self, event: Event) -> None:
         """Which conditions it has now and had not, and where it is."""

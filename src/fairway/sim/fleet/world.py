@@ -36,8 +36,8 @@ class World:
         self.loop = loop
         self.seed = seed
         self.chronicle = Chronicle(loop.time)
-        self.payloads = Payloads(self.chronicle, loop.time)
-        self.dispatches = Dispatches(self.chronicle)
+        self.dispatches = Dispatches(self.chronicle, loop.time)
+        self.payloads = Payloads(self.chronicle, loop.time, self.dispatches.came_at)
         self.network = Network(loop, self.chance("network"), self.chronicle)
         self.nodes: dict[str, SimNode] = {}
         self.witnesses: dict[str, Witness] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairway.kinds.k8s.batch import columns, defaults, rules, status_rules
 from fairway.kinds.k8s.batch.types import CronJob, Job
 from fairway.kinds.k8s.opt import number
+from fairway.kinds.k8s.rules import warn_kept
 from fairway.kinds.kind import Kind, Version
 
 JOB = Kind(
@@ -37,6 +38,7 @@ CRON_JOB = Kind(
     native=True,
     default=defaults.default_cron_job,
     validate=rules.validate_cron_job,
+    warn=warn_kept,
 )
 
 KINDS: tuple[Kind, ...] = (JOB, CRON_JOB)
