@@ -290,8 +290,13 @@ class Store:
         if isinstance(op, Put):
             revision = self._take_revision()
             value = stamp(op.value, revision)
-            head = self._pool.head(op.head or pack_head(op.labels, op.owners, op.fields, op.writers))
-            return Event(Record(self._pool.name(op.bucket), op.path, revision, value, head), previous)
+            head = op.head or pack_head(op.labels, op.owners, op.fields, op.writers)
+            if previous is None:
+                record = Record(self._pool.name(op.bucket), op.path, revision, value, self._pool.head(head))
+            else:  # what it is called and, mostly, what selects it stays the same
+                head = previous.head if head == previous.head else self._pool.head(head)
+                record = Record(previous.bucket, previous.path, revision, value, head)
+            return Event(record, previous)
         if isinstance(op, Delete):
             assert previous is not None
             return Event(tombstone(previous, self._take_revision()), previous, deleted=True)
