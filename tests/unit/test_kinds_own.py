@@ -57,7 +57,7 @@ def test_a_cluster_without_a_word_is_an_active_one_of_the_default_pool_with_a_sh
         "pool": "default",
         "engine": "process",
         "state": "Active",
-        "fencing": {"leaseSeconds": 15, "graceSeconds": 5, "marginSeconds": 5},
+        "fencing": {"leaseSeconds": 60, "graceSeconds": 5, "marginSeconds": 5},
     }
     assert problems(CLUSTER, cluster({})) == []
 

@@ -64,7 +64,7 @@ class LocalClient:
         page = self._space.reads.list(
             target, self._selection(target, query), limit=limit, resume=resume, at_least=_revision(revision)
         )
-        return Listing([_found(target, record) for record in page.records], str(page.revision), page.resume)
+        return Listing([self._item(target, record) for record in page.records], str(page.revision), page.resume)
 
     async def watch(
         self, resource: Resource, query: Query = EVERYWHERE, *, revision: str = "", seconds: int = 0
@@ -188,8 +188,7 @@ class LocalClient:
         return select(target.kind, query.labels, query.fields)
 
     def _item(self, target: Target, record: Record) -> Item:
-        value = codec.served(target.kind, target.version, record.value)
-        return Item(value, record.path, codec.uid_of(record.value), record.revision)
+        return Item(codec.served(target.kind, target.version, record.value), record.path, revision=record.revision)
 
     def _recent(self, target: Target, record: Record) -> Item:
         """What was just written is asked for by its writer and by every watcher: made once for all."""
@@ -225,11 +224,6 @@ class LocalClient:
         if write.record is not None:
             return self._recent(write.target, write.record)
         return Item(codec.served(write.target.kind, write.target.version, write.value))
-
-
-def _found(target: Target, record: Record) -> Item:
-    """One of a hundred thousand: of most of them nobody ever asks for the uid."""
-    return Item(codec.served(target.kind, target.version, record.value), record.path, "", record.revision)
 
 
 def require_name(name: str) -> str:

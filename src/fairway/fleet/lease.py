@@ -27,10 +27,14 @@ from fairway.runtime.clock import Clock
 
 log = logging.getLogger("fairway.fleet")
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
+RENEW_S = 5.0
 RENEWALS = 5
-"""In the length of a lease. Each counts from the stamp of the one before: so a pause of two fifths of it does no harm, whenever it comes."""
+"""At least so many in the length of a lease. Each counts from the stamp of the one before: so a pause of two fifths of even the shortest lease does
+no harm, whenever it comes."""
+PROMPT_S = 2.5
+"""Who does not answer a renewal for so long is out of reach, however long the lease."""
 ATTEMPTS = 6
-"""As many renewals that nobody answers fit into a lease; so one may be lost without harm."""
+"""At least so many renewals that nobody answers fit into a lease; so one may be lost without harm."""
 RETRY_S = 0.5
 ASK_AGAIN_S = 60.0
 """Until a cluster that would not have a Lease of ours is asked again."""
@@ -42,7 +46,8 @@ Report = Callable[[ApiError | None], None]
 class Terms:
     """What a cluster's spec.fencing says."""
 
-    lease_s: int = 15
+    lease_s: int = 60
+    """Longer than a hub takes to start anew, on a machine that starts anew: what runs everywhere does not end for that."""
     grace_s: int = 5
     margin_s: float = 5.0
     """For clocks that run at different speeds, and processes that take their time to die."""
@@ -50,6 +55,16 @@ class Terms:
     @property
     def hold_s(self) -> float:
         return self.lease_s + self.grace_s + self.margin_s
+
+    @property
+    def renew_s(self) -> float:
+        """From one renewal to the next."""
+        return min(RENEW_S, self.lease_s / RENEWALS)
+
+    @property
+    def answer_s(self) -> float:
+        """Within which a renewal is answered."""
+        return min(PROMPT_S, self.lease_s / ATTEMPTS)
 
 
 class Outstanding:
@@ -159,11 +174,11 @@ class LeaseKeeper:
             trouble, refused = await self._attempt(terms)
             report(trouble)
             if trouble is not None:
-                await self._nap(min(RETRY_S, terms.lease_s / ATTEMPTS))
+                await self._nap(min(RETRY_S, terms.answer_s))
             elif refused:
                 await self._nap(ASK_AGAIN_S)
             else:
-                await self._nap(max(0.0, terms.lease_s / RENEWALS - (self._clock.monotonic - begun)))
+                await self._nap(max(0.0, terms.renew_s - (self._clock.monotonic - begun)))
 
     def hurry(self) -> None:
         """The cluster may have been started anew: it wants the lease renewed before it takes anything."""
@@ -180,12 +195,11 @@ class LeaseKeeper:
 
     async def _attempt(self, terms: Terms) -> tuple[ApiError | None, bool]:
         """What went wrong; or whether the cluster will not have a Lease of ours, which is its right."""
-        allowed_s = terms.lease_s / ATTEMPTS
         try:
-            async with asyncio.timeout(allowed_s):
+            async with asyncio.timeout(terms.answer_s):
                 await self.renew(terms)
         except TimeoutError:
-            why = f"the cluster did not answer the renewal of its lease within {allowed_s:g} s"
+            why = f"the cluster did not answer the renewal of its lease within {terms.answer_s:g} s"
             return ApiError(504, "Timeout", why), False
         except ApiError as error:
             if error.code not in (403, 404, 405, 422) or self._holding.fenced:

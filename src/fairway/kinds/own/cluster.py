@@ -55,7 +55,7 @@ class Fencing(Type):
 
     lease_seconds: Opt[
         Annotated[
-            int, F("how long work runs on after the last renewal of its lease", ge=1, le=_SECONDS_MAX, default=15)
+            int, F("how long work runs on after the last renewal of its lease", ge=1, le=_SECONDS_MAX, default=60)
         ]
     ] = UNSET
     grace_seconds: Opt[
