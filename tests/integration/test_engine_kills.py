@@ -325,6 +325,21 @@ async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path:
         assert [status.exit_code for status in await final(engine, "long")] == [2]
 
 
+@pytest.mark.parametrize("when", ["while the engine knows it", "before the engine comes"])
+@asynchronous
+async def test_a_zygote_that_somebody_stopped_is_made_to_go_on_when_runs_wait_for_it(tmp_path: Path, when: str) -> None:
+    async with ProcessEngine(tmp_path / "engine", rescan_s=0.2) as first:
+        await asyncio.wait_for(first.ready(), PATIENCE_S)
+        os.kill(first.zygote_pid, signal.SIGSTOP)
+        if when == "while the engine knows it":
+            await first.start(RunSpec("a", ("true",)))
+            assert [status.exit_code for status in await final(first, "a")] == [0]
+    async with ProcessEngine(tmp_path / "engine", rescan_s=0.2) as second:
+        await second.start(RunSpec("b", ("true",)))
+        assert [status.exit_code for status in await final(second, "b")] == [0]
+    end_zygote(tmp_path / "engine")
+
+
 @asynchronous
 async def test_what_a_zygote_heard_and_told_nobody_is_found_when_it_is_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "engine"
