@@ -76,22 +76,19 @@ class LocalClient:
         changes = self._space.reads.watch(target, selection, after or self._space.store.revision)
         for change in initial:
             yield self._event(target, change)
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds if seconds else None
-        while True:
-            try:
-                async with asyncio.timeout_at(until):
-                    batch = await changes.next()
-            except TimeoutError:
+        # One alarm for all of it: to set one for every wait costs more than most of what is waited for.
+        alarm = asyncio.get_running_loop().call_later(seconds, changes.end) if seconds else None
+        try:
+            while (batch := await changes.next()) is not None:
+                for change in batch:
+                    yield self._event(target, change)
+            if changes.ended:
                 yield WatchEvent("BOOKMARK", self._bookmark(target, changes.revision))
-                return
-            except ApiError as error:
-                yield WatchEvent("ERROR", Item(encode(error.status())))
-                return
-            if batch is None:
-                return
-            for change in batch:
-                yield self._event(target, change)
+        except ApiError as error:
+            yield WatchEvent("ERROR", Item(encode(error.status())))
+        finally:
+            if alarm is not None:
+                alarm.cancel()
 
     async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
         target = self._target(resource, namespace)

@@ -182,8 +182,16 @@ class Changes:
         """Everything up to here has been told: what a bookmark may carry."""
         return self._watch.revision
 
+    @property
+    def ended(self) -> bool:
+        return self._watch.ended
+
+    def end(self) -> None:
+        """Nothing more is wanted: for whoever watches so long and no longer."""
+        self._watch.end()
+
     async def next(self) -> list[Change] | None:
-        """Changes, possibly none of interest; None when the space closes."""
+        """Changes, possibly none of interest; None when the space closes, or this was ended."""
         try:
             events = await self._watch.next()
         except Compacted as error:
