@@ -97,6 +97,16 @@ def test_what_is_not_there_is_said_in_words_with_a_way_on(shared_node: Node) -> 
     assert "has ended" in command(shared_node, "release", "once-only", code=1).stderr
 
 
+def test_a_queue_that_is_not_there_is_answered_with_those_that_are(shared_node: Node) -> None:
+    command(shared_node, "run", "-d", "--name", "lost", "--queue", "defualt", "--", "true")
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        eventually(lambda: "doesn't exist" in client.job("lost").view().reason, "the job is looked at")
+    said = command(shared_node, "why", "lost").stdout
+    assert said == "lost is queued: LocalQueue defualt doesn't exist\nThe queues of namespace default: default\n"
+    assert shown(shared_node, "why", "lost")["localQueues"] == ["default"]
+    command(shared_node, "cancel", "lost")
+
+
 def test_a_job_that_cannot_be_run_says_what_is_wrong_with_it(shared_node: Node) -> None:
     done = command(shared_node, "run", "--name", "mistyped", "--", "trian-a-model", code=127)
     assert "job mistyped failed (exit code 127: trian-a-model: command not found" in done.stderr
@@ -194,6 +204,19 @@ def test_the_client_works_where_a_loop_runs_already_as_in_a_notebook(shared_node
                 await twin.submit("true", cpu="lots")
 
     asyncio.run(cell())
+
+
+def test_a_client_that_nobody_closes_ends_quietly(shared_node: Node) -> None:
+    script = "import fairway; fairway.Client().list(); kept = fairway.Client(); kept.list()"
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**shared_node.env, "KUBECONFIG": str(shared_node.kubeconfig)},
+        timeout=PATIENCE_S * 4,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_queues_and_events_are_listed(shared_node: Node) -> None:

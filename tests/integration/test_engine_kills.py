@@ -10,6 +10,8 @@ import random
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from tests.integration.support import ROOT, asynchronous
 
 from fairway.engines import lease, shim, zygotes
 from fairway.engines.engine import Limits, RunSpec, RunState
+from fairway.engines.machine import read_small
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
@@ -82,6 +85,16 @@ class Node:
         lines: list[list[object]] = [json.loads(line) for line in printed.splitlines()]
         end_zygote(self.folder)
         return node.returncode, lines
+
+    def shims(self) -> list[int]:
+        """Those that wait, too. Their zygote may be gone."""
+        found = []
+        for name in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                ours = name.isdigit() and os.fsencode(self.folder) in read_small(f"/proc/{name}/cmdline").split(b"\0")
+                if ours and read_small(f"/proc/{name}/comm") == f"{shim.NAME}\n".encode():
+                    found.append(int(name))
+        return found
 
     @property
     def fault_happened(self) -> bool:
@@ -220,6 +233,40 @@ def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: N
         f"r{number}": ("exited", number % 8) for number in range(count)
     }
     assert [node.times(f"r{number}") for number in range(count)] == [1] * count
+
+
+def test_many_runs_through_kills_of_shims_too_run_once_or_are_known_to_be_lost(node: Node) -> None:
+    count, chance = 600, random.Random(11)
+    node.wants(*(node.job(f"r{number}", number % 8, "sleep 0.05;") for number in range(count)))
+    ends: dict[object, list[object]] = {}
+    killed: Counter[str] = Counter()
+    while True:
+        running = node.start()
+        until = time.monotonic() + chance.uniform(0.3, 1.0)
+        while running.poll() is None and killed["shim"] < 30 and time.monotonic() < until:
+            time.sleep(chance.uniform(0.01, 0.1))
+            if shims := node.shims():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(shims), signal.SIGKILL)
+                    killed["shim"] += 1
+        if killed["shim"] < 30 and running.poll() is None:
+            if chance.random() < 0.5:
+                end_zygote(node.folder)
+            running.kill()
+            killed["engine"] += 1
+        printed, _ = running.communicate(timeout=PATIENCE_S * 2)
+        for line in map(json.loads, printed.splitlines()):
+            assert ends.setdefault(line[0], line[1:]) == line[1:]
+        if running.returncode == 0:
+            break
+    lost = {run_id for run_id, end in ends.items() if end[0] == "lost"}
+    assert killed["engine"]
+    assert len(lost) <= killed["shim"]
+    assert {run_id: end[:2] for run_id, end in ends.items() if run_id not in lost} == {
+        f"r{number}": ["exited", number % 8] for number in range(count) if f"r{number}" not in lost
+    }
+    for number in range(count):
+        assert node.times(f"r{number}") in ((0, 1) if f"r{number}" in lost else (1,))
 
 
 @asynchronous

@@ -10,7 +10,7 @@ from tests.integration.queueing import EVENTS, JOBS, Cluster, cluster, condition
 
 from fairway.api.client import Resource
 from fairway.control import configuration
-from fairway.control.resources import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from fairway.control.resources import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES, WORKLOADS
 
 AT = "2025-11-13T02:13:20Z"
 
@@ -305,5 +305,27 @@ def test_once_a_queue_goes_on_nobody_in_it_says_that_it_is_stopped(resource: Res
             await here.patch(resource, "main", {"spec": {"stopPolicy": "None"}}, namespace)
             for name in ("first", "second"):
                 assert conditions(await here.workload_of(name))["QuotaReserved"][1] == "WaitingForQuota"
+
+    asyncio.run(scenario())
+
+
+def test_who_is_like_one_that_was_tried_and_may_not_come_in_at_all_is_told_that() -> None:
+    """It is parked with those of its shape, so no decision ever says that its namespace is the reason."""
+
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.create(NAMESPACES, {"metadata": {"name": "other"}})
+            ours = {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
+            await here.queue(cpu="1", namespaceSelector=ours)
+            await here.create_tenant("main", "main", "other")
+            for name in ("runs", "waits"):
+                await here.submit(name)
+            await here.submit("stranger", namespace="other")
+            await here.submit("waits-too")
+            for name in ("waits", "waits-too"):
+                assert conditions(await here.workload_of(name))["QuotaReserved"][1] == "WaitingForQuota"
+            said = conditions(await here.workload_of("stranger", "other"))["QuotaReserved"]
+            assert said[1] == "Misconfigured"
+            assert "namespace doesn't match ClusterQueue selector" in said[2]
 
     asyncio.run(scenario())

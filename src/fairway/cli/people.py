@@ -142,7 +142,11 @@ def why(
 
     async def work(client: AsyncClient) -> tuple[JobView, dict[str, Any]]:
         job = await client.view(name)
-        return job, await client.why(name) if job.workload else {}
+        found = await client.why(name) if job.workload else {}
+        if job.reason == f"LocalQueue {job.queue} doesn't exist":
+            listed = (await client.api.list(LOCAL_QUEUES, Query(namespace))).items
+            found["localQueues"] = sorted(item.meta.name for item in listed)
+        return job, found
 
     job, found = talk(data, namespace, work)
     if output is Output.JSON:
@@ -159,6 +163,8 @@ def why(
             say(f"      {holder['key'] or 'others'} in queue {holder['queue']} holds {amount}")
     for cluster in (each for each in clusters if each["state"] != "has-it"):
         say(f"  - {cluster['name']} {cluster['text']}" + (f" ({cluster['detail']})" if cluster.get("detail") else ""))
+    if "localQueues" in found:
+        say(f"The queues of namespace {job.namespace}: {', '.join(found['localQueues']) or 'none'}")
     for index, change in enumerate((found.get("changes") or ())[:3]):
         then = "The hub would reserve it " if clusters else "It would be admitted "
         say(f"{then if index == 0 else 'or '}{change['text']}")

@@ -48,7 +48,9 @@ def submit(
     """Submit jobs written as YAML."""
     documents = [document for file in files for document in _documents(file)]
     if not documents:
-        raise Problem(f"there is nothing in {', '.join(map(str, files))}", "write a Job, like examples/job.yaml")
+        raise Problem(
+            f"there is nothing in {', '.join(map(str, files))}", "a Job starts with: apiVersion: batch/v1, kind: Job"
+        )
     refused: list[str] = []
 
     async def work(client: AsyncClient) -> list[dict[str, Any]]:

@@ -1,11 +1,18 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and room for what is still to be written."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import sys
 import tempfile
 from pathlib import Path
+
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+_KEEP_SIZE = 1
+_BLOCK_BYTES = 512
+"""In which the kernel counts what a file takes, whatever the disk's own are."""
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
@@ -30,5 +37,20 @@ def sync_folder(folder: Path | str) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def keep_room(path: Path | str, wanted_bytes: int) -> None:
+    """For so many bytes more than a file has, taken from the disk in advance: it can grow by them when others have filled the disk.
+
+    Half of it used, it is made up for. Where the system or the disk offers nothing of the kind, or is full, there is less.
+    """
+    found = os.stat(path)
+    if _LIBC is None or found.st_blocks * _BLOCK_BYTES - found.st_size >= wanted_bytes // 2:
+        return
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        _LIBC.fallocate(fd, _KEEP_SIZE, ctypes.c_int64(0), ctypes.c_int64(found.st_size + wanted_bytes))
     finally:
         os.close(fd)

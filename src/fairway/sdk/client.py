@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -57,7 +58,10 @@ async def _next(stream: Any) -> bytes:
 
 
 class Client:
-    """See AsyncClient; every call here waits for its answer. Works inside a notebook, whose own loop it does not touch."""
+    """See AsyncClient; every call here waits for its answer. Works inside a notebook, whose own loop it does not touch.
+
+    Nobody has to close it: it is closed when nobody has it any more, and at the end of the program.
+    """
 
     def __init__(
         self, *, kubeconfig: str | Path | None = None, context: str | None = None, namespace: str = "default"
@@ -68,8 +72,9 @@ class Client:
         try:
             self._client = AsyncClient(kubeconfig=kubeconfig, context=context, namespace=namespace)
         except BaseException:
-            self._stop()
+            _stop(self._loop, self._thread)
             raise
+        self._end = weakref.finalize(self, _end, self._loop, self._thread, self._client)
 
     def __enter__(self) -> Client:
         return self
@@ -80,17 +85,10 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._run(self._client.close())
-            self._stop()
-
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._end()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop.is_closed():
+        if not self._end.alive:
             work.close()
             raise RuntimeError("this client is closed: make another one")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -130,6 +128,20 @@ class Client:
 
     def release(self, name: str, namespace: str = "") -> None:
         self._run(self._client.release(name, namespace))
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: AsyncClient) -> None:
+    if threading.current_thread() is thread:  # The last reference went while the loop was at work.
+        loop.create_task(client.close()).add_done_callback(lambda _closed: loop.stop())
+        return
+    asyncio.run_coroutine_threadsafe(client.close(), loop).result()
+    _stop(loop, thread)
+
+
+def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
 
 
 Views = list[JobView]

@@ -25,6 +25,10 @@ _SENTENCES = (
         r"needs \3 more \1 of \2",
     ),
     (re.compile(r"resource (\S+) unavailable in ClusterQueue"), r"the queue offers no \1"),
+    (
+        re.compile(r'Evicted due to AdmissionCheck in Retry state: "([^"]+)" \((.*?)(?:, Previously: "[^"]*")?\)$'),
+        r"put back by \1: \2",
+    ),
 )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairway.runtime.files import keep_room
 from fairway.store.log import Batch, Row, State, StoreBroken, StoreError, StoreFull, StreamRow
 from fairway.store.pool import Pool
 from fairway.store.record import NO_HEAD, Record, unpack_head
@@ -24,6 +25,8 @@ FORMAT = 1
 APPLICATION_ID = 0x46574159  # "FWAY"
 _ROWS_PER_STATEMENT = 128
 _WAL_BYTES_MAX = 64 << 20
+_RESERVE_BYTES = 8 << 20
+"""Kept for what must be written when the disk is full: that a job is cancelled which filled it, and how others ended."""
 _DELETED, _VOLATILE = 1, 2
 
 _SQL = dict(
@@ -177,6 +180,7 @@ class SqliteLog:
         with contextlib.suppress(sqlite3.Error, OSError):
             if os.stat(self._wal).st_size > wal_bytes_max:
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            keep_room(self._wal, _RESERVE_BYTES)
 
     def close(self) -> None:
         if self._db is not None:

@@ -139,6 +139,10 @@ def test_a_job_whose_pods_failed_says_what_ended_the_first_of_them() -> None:
             "couldn't assign flavors to pod set main: resource nvidia.com/gpu unavailable in ClusterQueue",
             "the queue offers no nvidia.com/gpu",
         ),
+        (
+            'Evicted due to AdmissionCheck in Retry state: "fleet" (No cluster can (a: full; b: full), Previously: "Pending")',
+            "put back by fleet: No cluster can (a: full; b: full)",
+        ),
         ("LocalQueue nope doesn't exist", "LocalQueue nope doesn't exist"),
     ],
 )

@@ -10,11 +10,12 @@ from fairway.control import render
 from fairway.control.admission.lifecycle import begin_pods_ready
 from fairway.control.admission.observer import Observer, is_untold
 from fairway.control.apply import Write
-from fairway.control.conditions import with_own_status
+from fairway.control.conditions import find_condition, with_own_status
 from fairway.control.configuration import Configuration
 from fairway.control.mirror import Table
 from fairway.control.resources import WORKLOADS
 from fairway.core.admit.assign import Assigner
+from fairway.core.admit.nominate import Nominator
 from fairway.core.admit.plan import Pending
 from fairway.core.admit.preempt import Search
 from fairway.core.model import Mode, Time, Workload
@@ -41,26 +42,28 @@ class Telling:
                 del keys[key]
             if not keys:
                 del untold[group]
-            there = [workload for workload in waiting if workload is not None and self._lacks_only_quota(workload)]
-            said = self._reason(there[0], now) if there else None
-            if said is not None:
-                for workload in there:
-                    found += self._tell(workload, *said, now)
+            there = [workload for workload in waiting if workload is not None and self._may_be_tried(workload)]
+            nominator = Nominator(self._observer.state, self._observer.state.field(now))
+            shared: tuple[str, str] | None = None
+            for workload in there:
+                entry = nominator.entry(workload)
+                if nominator.is_refused(entry):
+                    # What checks or a stopped queue keep back hears of it from those.
+                    if entry.pending is Pending.MISCONFIGURED:
+                        found += self._tell(workload, entry.pending.value, entry.detail, now)
+                    continue
+                shared = shared or self._reason(workload, now)
+                if shared is None:
+                    break
+                found += self._tell(workload, *shared, now)
             if len(found) >= _AT_ONCE:
                 break
         return found
 
-    def _lacks_only_quota(self, workload: Workload) -> bool:
-        """Whether nothing about itself, its namespace or its queues is the reason: whoever sees to that tells it."""
-        state, traits = self._observer.state, workload.traits
-        queue = state.queues.get(workload.queue)
-        return (
-            queue is not None
-            and state.is_active(queue.name)
-            and not state.tenant_stopped(workload.tenant_queue)
-            and state.lines.namespace_matches(queue, workload.namespace)
-            and (traits is None or (traits.misconfigured is None and not traits.failed_checks))
-        )
+    def _may_be_tried(self, workload: Workload) -> bool:
+        """Whether no stopped or missing queue is the reason: that is told by the rules of a Workload's life."""
+        state = self._observer.state
+        return state.is_active(workload.queue) and not state.tenant_stopped(workload.tenant_queue)
 
     def _reason(self, workload: Workload, now: Time) -> tuple[str, str] | None:
         """What a decision would say now. Nothing where a decision is still to come."""
@@ -77,6 +80,9 @@ class Telling:
     def _tell(self, waiting: Workload, reason: str, message: str, now: Time) -> list[Write]:
         obj = self._workloads.view(waiting.key)
         if obj is None or not is_untold(obj) or waiting.backoff is not None:
+            return []
+        said = find_condition(obj, "QuotaReserved") or {}
+        if (said.get("reason"), said.get("message")) == (reason, message):
             return []
         changed = with_own_status(obj)
         render.set_pending(changed, reason, message, waiting.shape.pod_sets, now, self._config.observable)
