@@ -25,7 +25,7 @@ from fairway.api.client import (
 )
 from fairway.api.errors import ApiError, bad_request
 from fairway.api.notes import Notes
-from fairway.api.reads import Change, Selection
+from fairway.api.reads import Selection
 from fairway.api.reports import Reports, only_status
 from fairway.api.request import SYSTEM, Caller, DeleteOptions, Options, Target, Write
 from fairway.api.selection import select
@@ -75,23 +75,20 @@ class LocalClient:
         initial = [] if after else list(self._space.reads.initial(target, selection))
         changes = self._space.reads.watch(target, selection, after or self._space.store.revision)
         for change in initial:
-            yield self._event(target, change)
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds if seconds else None
-        while True:
-            try:
-                async with asyncio.timeout_at(until):
-                    batch = await changes.next()
-            except TimeoutError:
+            yield WatchEvent(change.type, self._recent(target, change.record))
+        # One alarm for all of it: to set one for every wait costs more than most of what is waited for.
+        alarm = asyncio.get_running_loop().call_later(seconds, changes.end) if seconds else None
+        try:
+            while (batch := await changes.next()) is not None:
+                for change in batch:
+                    yield WatchEvent(change.type, self._recent(target, change.record))
+            if changes.ended:
                 yield WatchEvent("BOOKMARK", self._bookmark(target, changes.revision))
-                return
-            except ApiError as error:
-                yield WatchEvent("ERROR", Item(encode(error.status())))
-                return
-            if batch is None:
-                return
-            for change in batch:
-                yield self._event(target, change)
+        except ApiError as error:
+            yield WatchEvent("ERROR", Item(encode(error.status())))
+        finally:
+            if alarm is not None:
+                alarm.cancel()
 
     async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
         target = self._target(resource, namespace)
@@ -199,9 +196,6 @@ class LocalClient:
             if item.value is record.value:
                 known.put(revision, item)
         return item
-
-    def _event(self, target: Target, change: Change) -> WatchEvent:
-        return WatchEvent(change.type, self._recent(target, change.record))
 
     def _bookmark(self, target: Target, revision: int) -> Item:
         kind, metadata = target.kind, {"resourceVersion": str(revision)}

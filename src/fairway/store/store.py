@@ -175,9 +175,8 @@ class Store:
         return None if self._broken is None else str(self._broken)
 
     def _require_writable(self) -> None:
-        refusal = self._refusal
-        if refusal is not None:
-            raise StoreBroken(refusal)
+        if self._closing or not self._opened or self._broken is not None:
+            raise StoreBroken(self._refusal or "")
 
     # --- read -----------------------------------------------------------------------------------------------------
 
