@@ -7,9 +7,12 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import AsyncIterator
+import subprocess
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from fairway.engines.books import Slot
 from fairway.engines.engine import RunState, RunStatus
@@ -20,6 +23,21 @@ from fairway.runtime import process
 
 PATIENCE_S = 30.0
 CGROUPS = "/sys/fs/cgroup"
+
+
+@contextlib.contextmanager
+def disk_of(size: str, path: Path) -> Iterator[Path]:
+    """A disk of its own, like 1m, that a test can fill."""
+    path.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(path)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("may not mount a disk here")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
 
 
 @contextlib.asynccontextmanager

@@ -16,6 +16,7 @@ import pytest
 import uvloop
 from tests.integration.engine_support import (
     PATIENCE_S,
+    disk_of,
     engine_in,
     final,
     output,
@@ -36,18 +37,8 @@ from fairway.engines.record import ROOM_BYTES, SLOT_BYTES, begin
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of a megabyte."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(path)], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("may not mount a disk here")
-    try:
-        yield path
-    finally:
-        subprocess.run(["umount", "--lazy", str(path)], check=True)
+    with disk_of("1m", tmp_path / "disk") as disk:
+        yield disk
 
 
 @asynchronous

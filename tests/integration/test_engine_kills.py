@@ -10,6 +10,8 @@ import random
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from tests.integration.support import ROOT, asynchronous
 
 from fairway.engines import lease, shim, zygotes
 from fairway.engines.engine import Limits, RunSpec, RunState
+from fairway.engines.machine import read_small
 from fairway.engines.process import ProcessEngine
 from fairway.runtime import process
 
@@ -82,6 +85,16 @@ class Node:
         lines: list[list[object]] = [json.loads(line) for line in printed.splitlines()]
         end_zygote(self.folder)
         return node.returncode, lines
+
+    def shims(self) -> list[int]:
+        """Those that wait, too. Their zygote may be gone."""
+        found = []
+        for name in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                ours = name.isdigit() and os.fsencode(self.folder) in read_small(f"/proc/{name}/cmdline").split(b"\0")
+                if ours and read_small(f"/proc/{name}/comm") == f"{shim.NAME}\n".encode():
+                    found.append(int(name))
+        return found
 
     @property
     def fault_happened(self) -> bool:
@@ -222,6 +235,41 @@ def test_many_runs_through_many_kills_of_engine_and_zygote_each_run_once(node: N
     assert [node.times(f"r{number}") for number in range(count)] == [1] * count
 
 
+def test_many_runs_through_kills_of_shims_too_run_once_or_are_known_to_be_lost(node: Node) -> None:
+    count, chance = 600, random.Random(11)
+    node.wants(*(node.job(f"r{number}", number % 8, "sleep 0.05;") for number in range(count)))
+    ends: dict[object, list[object]] = {}
+    killed: Counter[str] = Counter()
+    while True:
+        running = node.start()
+        until = time.monotonic() + chance.uniform(0.3, 1.0)
+        while running.poll() is None and killed["shim"] < 30 and time.monotonic() < until:
+            time.sleep(chance.uniform(0.01, 0.1))
+            if shims := node.shims():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(shims), signal.SIGKILL)
+                    killed["shim"] += 1
+        if killed["shim"] < 30 and running.poll() is None:
+            if chance.random() < 0.5:
+                end_zygote(node.folder)
+            running.kill()
+            killed["engine"] += 1
+        printed, _ = running.communicate(timeout=PATIENCE_S * 2)
+        for line in map(json.loads, printed.splitlines()):
+            assert ends.setdefault(line[0], line[1:]) == line[1:]
+        if running.returncode == 0:
+            break
+    # What a shim has just forked is called as it is: then it is the payload that was killed, and says so.
+    lost = {run_id for run_id, end in ends.items() if end[0] == "lost" or end[1] == 128 + signal.SIGKILL}
+    assert killed["engine"]
+    assert len(lost) <= killed["shim"]
+    assert {run_id: end[:2] for run_id, end in ends.items() if run_id not in lost} == {
+        f"r{number}": ["exited", number % 8] for number in range(count) if f"r{number}" not in lost
+    }
+    for number in range(count):
+        assert node.times(f"r{number}") in ((0, 1) if f"r{number}" in lost else (1,))
+
+
 @asynchronous
 async def test_a_restarted_engine_adopts_what_runs_and_hears_of_what_ended_meanwhile(tmp_path: Path) -> None:
     folder = tmp_path / "engine"
@@ -276,6 +324,21 @@ async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path:
         assert (await engine.status("long")).state is RunState.RUNNING
         (tmp_path / "go").touch()
         assert [status.exit_code for status in await final(engine, "long")] == [2]
+
+
+@pytest.mark.parametrize("when", ["while the engine knows it", "before the engine comes"])
+@asynchronous
+async def test_a_zygote_that_somebody_stopped_is_made_to_go_on_when_runs_wait_for_it(tmp_path: Path, when: str) -> None:
+    async with ProcessEngine(tmp_path / "engine", rescan_s=0.2) as first:
+        await asyncio.wait_for(first.ready(), PATIENCE_S)
+        os.kill(first.zygote_pid, signal.SIGSTOP)
+        if when == "while the engine knows it":
+            await first.start(RunSpec("a", ("true",)))
+            assert [status.exit_code for status in await final(first, "a")] == [0]
+    async with ProcessEngine(tmp_path / "engine", rescan_s=0.2) as second:
+        await second.start(RunSpec("b", ("true",)))
+        assert [status.exit_code for status in await final(second, "b")] == [0]
+    end_zygote(tmp_path / "engine")
 
 
 @asynchronous

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.engine_support import cgroups_of, end_zygote, processes_of
+from tests.integration.engine_support import cgroups_of, disk_of, end_zygote, processes_of
 from tests.integration.support import asynchronous
 from tests.integration.test_engine_edges import small_disk  # noqa: F401 - a fixture
 
@@ -201,6 +202,29 @@ async def test_a_job_that_fills_the_disk_fails_alone_and_its_room_is_free_again(
         assert b"No space left" in await node.output(pod)
         await node.submit("modest", *shell("rm full/big; echo room > full/small"), container=mount, **volume)
         assert (await node.ended("modest"))["status"]["phase"] == "Succeeded"
+
+
+@asynchronous
+async def test_a_job_that_fills_the_nodes_own_disk_can_be_cancelled_and_harms_no_other(tmp_path: Path) -> None:
+    with disk_of("32m", tmp_path / "disk") as disk:
+        async with here(disk / "data") as node:
+            await node.submit("beside", *shell(f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done; exit 7"))
+            await node.submit("greedy", *shell("while :; do dd if=/dev/zero bs=4k >> big; sleep 0.1; done"))
+            await node.running("beside")
+
+            async def full() -> bool:
+                return os.statvfs(disk).f_bavail == 0
+
+            await node.until(full, "the disk is full")
+            await asyncio.to_thread((tmp_path / "go").touch)
+            ended = (await node.ended("beside"))["status"]["containerStatuses"][0]["state"]["terminated"]
+            assert ended["exitCode"] == 7
+            await node.client.delete(JOBS, "greedy", "default")
+
+            async def gone() -> bool:
+                return await node.pods("greedy") == [] and not await full()
+
+            await node.until(gone, "there is room again")
 
 
 @asynchronous

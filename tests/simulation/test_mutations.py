@@ -43,7 +43,9 @@ def test_shims_that_do_not_look_at_their_lease(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_cluster_that_lets_in_what_was_overtaken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EpochHook, "__call__", lambda _self, _admission: None)
-    assert _broken(storm=3, kill=1).startswith(("Broken: epochs-grow", "Broken: one-attempt", "Broken: starts-once"))
+    # What comes late runs beside another, or stays behind when all is over: whichever is noticed first.
+    found = ("Broken: epochs-grow", "Broken: one-attempt", "Broken: starts-once", "Broken: nothing-left")
+    assert _broken(storm=3, kill=1).startswith(found)
 
 
 def test_a_hub_that_sends_a_job_before_its_cluster_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:

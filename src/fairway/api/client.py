@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from fairway.api import codec
 from fairway.api.codec import Glance
@@ -64,7 +65,11 @@ class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     @property
     def uid(self) -> str:
-        return self.known_uid or codec.uid_of(self.value)
+        if not self.known_uid:
+            force_setattr(
+                self, "known_uid", codec.uid_of(self.value)
+            )  # the same for ever, so that nobody else need look
+        return self.known_uid
 
     @property
     def version(self) -> str:

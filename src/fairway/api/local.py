@@ -25,7 +25,7 @@ from fairway.api.client import (
 )
 from fairway.api.errors import ApiError, bad_request
 from fairway.api.notes import Notes
-from fairway.api.reads import Change, Selection
+from fairway.api.reads import Selection
 from fairway.api.reports import Reports, only_status
 from fairway.api.request import SYSTEM, Caller, DeleteOptions, Options, Target, Write
 from fairway.api.selection import select
@@ -64,7 +64,7 @@ class LocalClient:
         page = self._space.reads.list(
             target, self._selection(target, query), limit=limit, resume=resume, at_least=_revision(revision)
         )
-        return Listing([_found(target, record) for record in page.records], str(page.revision), page.resume)
+        return Listing([self._item(target, record) for record in page.records], str(page.revision), page.resume)
 
     async def watch(
         self, resource: Resource, query: Query = EVERYWHERE, *, revision: str = "", seconds: int = 0
@@ -75,23 +75,20 @@ class LocalClient:
         initial = [] if after else list(self._space.reads.initial(target, selection))
         changes = self._space.reads.watch(target, selection, after or self._space.store.revision)
         for change in initial:
-            yield self._event(target, change)
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds if seconds else None
-        while True:
-            try:
-                async with asyncio.timeout_at(until):
-                    batch = await changes.next()
-            except TimeoutError:
+            yield WatchEvent(change.type, self._recent(target, change.record))
+        # One alarm for all of it: to set one for every wait costs more than most of what is waited for.
+        alarm = asyncio.get_running_loop().call_later(seconds, changes.end) if seconds else None
+        try:
+            while (batch := await changes.next()) is not None:
+                for change in batch:
+                    yield WatchEvent(change.type, self._recent(target, change.record))
+            if changes.ended:
                 yield WatchEvent("BOOKMARK", self._bookmark(target, changes.revision))
-                return
-            except ApiError as error:
-                yield WatchEvent("ERROR", Item(encode(error.status())))
-                return
-            if batch is None:
-                return
-            for change in batch:
-                yield self._event(target, change)
+        except ApiError as error:
+            yield WatchEvent("ERROR", Item(encode(error.status())))
+        finally:
+            if alarm is not None:
+                alarm.cancel()
 
     async def create(self, resource: Resource, body: Sent, namespace: str = "", *, dry_run: bool = False) -> Item:
         target = self._target(resource, namespace)
@@ -188,8 +185,7 @@ class LocalClient:
         return select(target.kind, query.labels, query.fields)
 
     def _item(self, target: Target, record: Record) -> Item:
-        value = codec.served(target.kind, target.version, record.value)
-        return Item(value, record.path, codec.uid_of(record.value), record.revision)
+        return Item(codec.served(target.kind, target.version, record.value), record.path, revision=record.revision)
 
     def _recent(self, target: Target, record: Record) -> Item:
         """What was just written is asked for by its writer and by every watcher: made once for all."""
@@ -200,9 +196,6 @@ class LocalClient:
             if item.value is record.value:
                 known.put(revision, item)
         return item
-
-    def _event(self, target: Target, change: Change) -> WatchEvent:
-        return WatchEvent(change.type, self._recent(target, change.record))
 
     def _bookmark(self, target: Target, revision: int) -> Item:
         kind, metadata = target.kind, {"resourceVersion": str(revision)}
@@ -225,11 +218,6 @@ class LocalClient:
         if write.record is not None:
             return self._recent(write.target, write.record)
         return Item(codec.served(write.target.kind, write.target.version, write.value))
-
-
-def _found(target: Target, record: Record) -> Item:
-    """One of a hundred thousand: of most of them nobody ever asks for the uid."""
-    return Item(codec.served(target.kind, target.version, record.value), record.path, "", record.revision)
 
 
 def require_name(name: str) -> str:

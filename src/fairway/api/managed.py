@@ -7,6 +7,7 @@ store's header holds the writers of an object in one short shared string, and th
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ _ENTRIES = list[ManagedFieldsEntry]
 _WRITERS_MAX = 16
 
 
+@lru_cache(maxsize=1024)  # the same few write the same things over and over
 def add_writer(writers: str, manager: str, api_version: str, subresource: str) -> str:
     """The remembered writers with this one as the latest."""
     entry = f"{manager}\t{api_version}\t{subresource}"

@@ -63,8 +63,7 @@ class Page:
     remaining: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, gc=False):
     """What a watcher is told: the kind of change, and the object after it (before it, if it is gone)."""
 
     type: ChangeType
@@ -164,12 +163,13 @@ class Reads:
 class Changes:
     """A watch with a selection: objects that begin or cease to match are added or deleted, as far as the watcher can tell."""
 
-    __slots__ = ("_namespace", "_selection", "_watch", "target")
+    __slots__ = ("_all", "_namespace", "_selection", "_watch", "target")
 
     def __init__(self, store: Store, target: Target, selection: Selection, after: int) -> None:
         self.target = target
         self._selection = selection
         self._namespace = f"{target.namespace}/" if target.kind.namespaced and target.namespace else ""
+        self._all = selection.everything and not self._namespace
         try:
             self._watch = store.watch(target.kind.home.bucket, after)
         except Compacted as error:
@@ -182,14 +182,24 @@ class Changes:
         """Everything up to here has been told: what a bookmark may carry."""
         return self._watch.revision
 
+    @property
+    def ended(self) -> bool:
+        return self._watch.ended
+
+    def end(self) -> None:
+        """Nothing more is wanted: for whoever watches so long and no longer."""
+        self._watch.end()
+
     async def next(self) -> list[Change] | None:
-        """Changes, possibly none of interest; None when the space closes."""
+        """Changes, possibly none of interest; None when the space closes, or this was ended."""
         try:
             events = await self._watch.next()
         except Compacted as error:
             raise expired(str(error)) from None
         if not events:
             return None
+        if self._all:
+            return [_told(event) for event in events]
         return [change for event in events if (change := self._see(event)) is not None]
 
     def _see(self, event: Event) -> Change | None:
@@ -198,8 +208,7 @@ class Changes:
             return None
         selection = self._selection
         if selection.everything:
-            kind: ChangeType = "DELETED" if event.deleted else "MODIFIED" if event.previous is not None else "ADDED"
-            return Change(kind, record)
+            return _told(event)
         before = event.previous is not None and selection.matches(event.previous)
         after = not event.deleted and selection.matches(record)
         if after:
@@ -208,6 +217,11 @@ class Changes:
             return None
         assert event.previous is not None
         return Change("DELETED", record if event.deleted else _last_seen(event.previous, event.revision))
+
+
+def _told(event: Event) -> Change:
+    """To whoever sees everything."""
+    return Change("DELETED" if event.deleted else "MODIFIED" if event.previous is not None else "ADDED", event.record)
 
 
 def _last_seen(record: Record, revision: int) -> Record:

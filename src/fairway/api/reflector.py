@@ -208,10 +208,11 @@ class Reflector:
             elif old.version == new.version:
                 return
         self._known[key] = new
+        item = new if type(new) is Item else _item(new)
         if old is None:
-            self._handler.added(_item(new))
+            self._handler.added(item)
         else:
-            self._handler.modified(_item(old), _item(new))
+            self._handler.modified(old if type(old) is Item else _item(old), item)
 
     # --- watch ----------------------------------------------------------------------------------------------------
 
@@ -249,7 +250,8 @@ class Reflector:
                 return heard, error
             heard = True
             self._failures = 0
-            self._helped()
+            if self.trouble is not None:
+                self._helped()
             self._on_event(event, key, known)
 
     async def _on_failure(self, error: ApiError) -> None:

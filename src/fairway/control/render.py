@@ -16,6 +16,8 @@ from fairway.core.quota.node import Node
 Object = dict[str, Any]
 JOB_UID = "kueue.x-k8s.io/job-uid"
 _NOBODY = "UNKNOWN"
+_OVERCOME = ("Evicted", "Preempted", "BlockedOnPreemptionGates")
+"""Conditions that are over once quota is reserved again."""
 _CAUSES = {
     Cause.IN_QUEUE: "prioritization in the ClusterQueue",
     Cause.RECLAIM: "reclamation within the cohort",
@@ -69,11 +71,10 @@ def set_reserved(obj: Object, queue: Queue, uses: Sequence[PodSetUse], now: Time
     status["admission"] = admission(queue.name, uses)
     message = f"Quota reserved in ClusterQueue {queue.name}"
     set_condition(obj, "QuotaReserved", "True", "QuotaReserved", message, at, generation)
-    for kind in ("Evicted", "Preempted", "BlockedOnPreemptionGates"):
-        old = find_condition(obj, kind)
-        if old is not None and old.get("status") == "True":
+    for old in status["conditions"]:
+        if old.get("status") == "True" and old.get("type") in _OVERCOME:
             text = f"Previously: {old.get('message', '')}"
-            set_condition(obj, kind, "False", "QuotaReserved", text, at, generation)
+            set_condition(obj, old["type"], "False", "QuotaReserved", text, at, generation)
     have = {check["name"] for check in status.get("admissionChecks") or ()}
     if required_checks(queue, uses) <= have:
         sync_admitted(obj, now, observable)
@@ -107,12 +108,13 @@ def set_finished(obj: Object, reason: str, message: str, now: Time) -> None:
 def sync_admitted(obj: Object, now: Time, observable: bool = True) -> bool:
     """Admitted follows from quota, checks and placement; time spent admitted is added up when it ends."""
     status: Object = obj.setdefault("status", {})
-    reserved = is_true(obj, "QuotaReserved")
+    quota, admitted = find_condition(obj, "QuotaReserved"), find_condition(obj, "Admitted")
+    reserved = quota is not None and quota.get("status") == "True"
+    was = admitted is not None and admitted.get("status") == "True"
     ready = all(check.get("state") == "Ready" for check in status.get("admissionChecks") or ())
     placed = not _waits_for_placement(status)
-    was = is_true(obj, "Admitted")
     if observable:
-        if find_condition(obj, "QuotaReserved") is None and find_condition(obj, "Admitted") is None:
+        if quota is None and admitted is None:
             return False
     elif was == (reserved and ready and placed):
         return False
@@ -146,6 +148,8 @@ def resource_requests(pod_sets: Iterable[PodSet]) -> list[Object]:
 
 def required_checks(queue: Queue, uses: Sequence[PodSetUse]) -> set[str]:
     """Checks of every flavor of the queue apply always: also to what asks for nothing and so gets no flavor."""
+    if not queue.checks:
+        return set()
     assigned = {flavor for use in uses for flavor in use.flavors.values()}
     every = {name for group in queue.groups for name in group.flavors}
     return {ref.name for ref in queue.checks if every <= (set(ref.flavors) or every) or assigned & set(ref.flavors)}

@@ -145,6 +145,8 @@ class LeaseKeeper:
         self._clock = clock
         self._sleep = sleep
         self._last: Json | None = None
+        self._sent: Json = {}
+        """What was written last."""
         self._hurried = asyncio.Event()
 
     @property
@@ -222,29 +224,34 @@ class LeaseKeeper:
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
-        self._last = None  # it is gone, it came, or somebody else wrote to it
-        return await self._put(terms)
+        # It is gone, it came, or somebody else wrote to it. Or it is what we sent, which came twice, and this was the second answer.
+        sent, self._last = self._sent, None
+        found = await self._find()
+        if found is None or found.json()["spec"].get("renewTime") != sent["spec"]["renewTime"]:
+            return await self._put(terms)
+        self._learn(_stamp(found.json()) not in ("", _stamp(sent)))
+        return found
 
     async def _put(self, terms: Terms) -> Item:
         if self._last is None:
-            self._last = await self._find()
-        body = self._body(terms)
-        sent = _stamp(body)
+            await self._find()
+        body = self._sent = self._body(terms)
         self._holding.sends(terms)
         item = await (self._client.update(LEASES, body) if self._last is not None else self._create(body))
         self._take(item)
         # A server that gives back what it was sent does not stamp.
-        self._learn(_stamp(item.json()) not in ("", sent))
+        self._learn(_stamp(item.json()) not in ("", _stamp(body)))
         return item
 
-    async def _find(self) -> Json | None:
+    async def _find(self) -> Item | None:
         try:
             item = await self._client.get(LEASES, names.lease_name(self._origin), names.LEASE_NAMESPACE)
         except ApiError as error:
             if error.code != 404:
                 raise
             return None
-        return self._take(item)
+        self._take(item)
+        return item
 
     async def _create(self, body: Json) -> Item:
         try:
@@ -255,11 +262,10 @@ class LeaseKeeper:
         await self._client.create(NAMESPACES, {"metadata": {"name": names.LEASE_NAMESPACE}})
         return await self._client.create(LEASES, body, names.LEASE_NAMESPACE)
 
-    def _take(self, item: Item) -> Json:
+    def _take(self, item: Item) -> None:
         self._last = item.json()
         if _stamp(self._last):
             self._holding.received(self._clock.monotonic)
-        return self._last
 
     def _learn(self, fenced: bool) -> None:
         if fenced is not self._holding.fenced:

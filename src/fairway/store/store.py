@@ -175,9 +175,8 @@ class Store:
         return None if self._broken is None else str(self._broken)
 
     def _require_writable(self) -> None:
-        refusal = self._refusal
-        if refusal is not None:
-            raise StoreBroken(refusal)
+        if self._closing or not self._opened or self._broken is not None:
+            raise StoreBroken(self._refusal or "")
 
     # --- read -----------------------------------------------------------------------------------------------------
 
@@ -290,8 +289,13 @@ class Store:
         if isinstance(op, Put):
             revision = self._take_revision()
             value = stamp(op.value, revision)
-            head = self._pool.head(op.head or pack_head(op.labels, op.owners, op.fields, op.writers))
-            return Event(Record(self._pool.name(op.bucket), op.path, revision, value, head), previous)
+            head = op.head or pack_head(op.labels, op.owners, op.fields, op.writers)
+            if previous is None:
+                record = Record(self._pool.name(op.bucket), op.path, revision, value, self._pool.head(head))
+            else:  # what it is called and, mostly, what selects it stays the same
+                head = previous.head if head == previous.head else self._pool.head(head)
+                record = Record(previous.bucket, previous.path, revision, value, head)
+            return Event(record, previous)
         if isinstance(op, Delete):
             assert previous is not None
             return Event(tombstone(previous, self._take_revision()), previous, deleted=True)
@@ -442,21 +446,23 @@ class Store:
 
     def _publish(self, pending: Pending) -> None:
         touched: dict[str, Bucket] = {}
+        staged, of_all = self._staged, self._listeners.get("", ())
         for event in pending.events:
             record = event.record
-            bucket = self._bucket(record.bucket)
-            touched[record.bucket] = bucket
+            bucket = touched.get(record.bucket)
+            if bucket is None:
+                bucket = touched[record.bucket] = self._bucket(record.bucket)
             if event.deleted:
                 bucket.drop(record.path)
             else:
                 bucket.put(record)
             self._history.remember(bucket, event)
             key = (record.bucket, record.path)
-            if self._staged.get(key) is event:
-                del self._staged[key]
+            if staged.get(key) is event:
+                del staged[key]
             for listener in self._listeners.get(record.bucket, ()):
                 listener(event)
-            for listener in self._listeners.get("", ()):
+            for listener in of_all:
                 listener(event)
         for row in pending.appended:
             self._streams.setdefault(row.stream, Stream()).items.append(row.data)

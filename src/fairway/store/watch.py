@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Watch:
     """A cursor into a bucket's history. `next` waits for events; Compacted says that the cursor fell out of the history."""
 
-    __slots__ = ("_bucket", "_position", "_store", "revision")
+    __slots__ = ("_bucket", "_position", "_store", "_waiter", "ended", "revision")
 
     def __init__(self, store: Store, bucket: Bucket, after: int) -> None:
         if after < bucket.floor:
@@ -23,22 +23,31 @@ class Watch:
         self._store = store
         self._bucket = bucket
         self._position = bucket.position_after(after)
+        self._waiter: asyncio.Future[None] | None = None
+        self.ended = False
+        """Whether its watcher wanted no more."""
         self.revision = after
         """All events up to this revision have been handed out."""
 
     async def next(self, limit: int = 1000) -> list[Event]:
-        """At least one event, in order; an empty list when the store closes."""
+        """At least one event, in order; an empty list when the store closes, or this watch was ended."""
         bucket = self._bucket
         while True:
             events = self.poll(limit)
-            if events or self._store.closed:
+            if events or self._store.closed or self.ended:
                 return events
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiter = self._waiter = asyncio.get_running_loop().create_future()
             bucket.waiters[waiter] = None
             try:
                 await waiter
             finally:
                 bucket.waiters.pop(waiter, None)
+
+    def end(self) -> None:
+        """Whoever waits for events is told that there are none."""
+        self.ended = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def poll(self, limit: int = 1000) -> list[Event]:
         """What is there now, without waiting."""

@@ -34,6 +34,8 @@ class Line:
         self._client = client
         self.silent = False
         self.refusal: ApiError | None = None
+        self.twice = False
+        """Every write comes twice, and the second answer is heard."""
         self.writes = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -45,6 +47,8 @@ class Line:
             if self.silent:
                 await asyncio.Event().wait()
             self.writes += name in ("create", "update")
+            if self.twice and name in ("create", "update"):
+                await call(*arguments, **named)
             return await call(*arguments, **named)
 
         return through
@@ -222,6 +226,23 @@ def test_an_answer_that_is_lost_or_a_writer_between_us_only_costs_another_look()
             await asyncio.sleep(30)
             assert set(hub.reports) == {None}
             assert here.valid
+
+    run(scenario())
+
+
+def test_renewals_that_come_twice_are_renewals() -> None:
+    async def scenario() -> None:
+        async with world() as here:
+            hub = Hub(here.client, here)
+            hub.line.twice = True
+            hub.start()
+            await here.breathe()
+            await here.workload("w", 100, **admitted())
+            await asyncio.sleep(100)
+            assert set(hub.reports) == {None}
+            assert hub.keeper.fenced is True
+            assert not condition(await here.read("w"), "Evicted")
+            await hub.stop()
 
     run(scenario())
 

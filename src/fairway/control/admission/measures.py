@@ -106,6 +106,7 @@ class _Workload(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(_Workload).decode
+_NO_TIME: Mapping[str, Time] = {}
 _FINISHED, _STARTED = b'"type":"Finished"', b'"reason":"Started"'
 
 
@@ -192,7 +193,7 @@ class Measures:
         self._local_queues = mirror[LOCAL_QUEUES]
         self._selector = config.measured_local_queues()
         self._tallies: dict[tuple[_Labels, str], _Tally] = {}
-        self._about: dict[_Subject, tuple[_Tally, _Tally]] = {}
+        self._about: dict[tuple[_Subject, _Labels], tuple[_Tally, _Tally]] = {}
         """Of a workload's ClusterQueue and of its LocalQueue."""
         self._finished: Counter[_Subject] = Counter()
         self._skips: Mapping[str, int] = {}
@@ -217,8 +218,8 @@ class Measures:
         about = note.about
         if note.reason == "QuotaReserved":
             subject = _Subject.of(about)
-            self._happened(subject, "quota_reserved_workloads_total")
-            self._took(subject, "quota_reserved_wait_time_seconds", now - _queued(about))
+            waited = {"quota_reserved_wait_time_seconds": now - _queued(about)}
+            self._happened(subject, "quota_reserved_workloads_total", waited)
         elif note.reason == "Admitted":
             self._on_admitted(about, now)
         elif note.reason.startswith("EvictedDueTo"):
@@ -235,10 +236,12 @@ class Measures:
 
     def _on_admitted(self, workload: Json, now: Time) -> None:
         subject = _Subject.of(workload)
-        self._happened(subject, "admitted_workloads_total")
-        self._took(subject, "admission_wait_time_seconds", now - _queued(workload))
         reserved = parse_time((find_condition(workload, "QuotaReserved") or {}).get("lastTransitionTime"))
-        self._took(subject, "admission_checks_wait_time_seconds", now - reserved)
+        waited = {
+            "admission_wait_time_seconds": now - _queued(workload),
+            "admission_checks_wait_time_seconds": now - reserved,
+        }
+        self._happened(subject, "admitted_workloads_total", waited)
         node = self._state.tree.queues.get(subject.queue)
         if node is not None and self._of_cohorts and not self._state.tree.is_cyclic(subject.queue):
             for above in node.path():
@@ -248,7 +251,8 @@ class Measures:
         subject = _Subject.of(workload)
         reason, _, cause = told.removeprefix("EvictedDueTo").partition("DueTo")
         why = (("reason", reason), ("underlying_cause", cause))
-        self._happened(subject, "evicted_workloads_total", why)
+        for tally in self._both(subject, why):
+            tally.add("evicted_workloads_total")
         times = (workload.get("status") or {}).get("schedulingStats") or {}
         if sum(int(each.get("count", 0)) for each in times.get("evictions") or ()) <= 1:
             self._tally(subject.of_queue + why).add("evicted_workloads_once_total")
@@ -280,21 +284,19 @@ class Measures:
 
     def _on_ready(self, workload: _Workload) -> None:
         ready = workload.since("PodsReady")
-        self._took(workload.subject, "ready_wait_time_seconds", ready - workload.since("Requeued"))
-        self._took(workload.subject, "admitted_until_ready_wait_time_seconds", ready - workload.since("Admitted"))
+        waited = {
+            "ready_wait_time_seconds": ready - workload.since("Requeued"),
+            "admitted_until_ready_wait_time_seconds": ready - workload.since("Admitted"),
+        }
+        self._happened(workload.subject, "", waited)
 
-    def _happened(self, subject: _Subject, what: str, more: _Labels = ()) -> None:
-        queue, tenant = self._both(subject) if not more else self._both_with(subject, more)
-        queue.add(what)
-        if self._is_measured(subject):
-            tenant.add(what)
-
-    def _took(self, subject: _Subject, what: str, time: Time) -> None:
-        seconds = max(0, time) / SECOND
-        queue, tenant = self._both(subject)
-        queue.took(what, seconds)
-        if self._is_measured(subject):
-            tenant.took(what, seconds)
+    def _happened(self, subject: _Subject, what: str, waited: Mapping[str, Time] = _NO_TIME) -> None:
+        """Counts what there is a name for, and how long it took."""
+        for tally in self._both(subject):
+            if what:
+                tally.add(what)
+            for name, time in waited.items():
+                tally.took(name, max(0, time) / SECOND)
 
     def _tally(self, labels: _Labels, prefix: str = "") -> _Tally:
         found = self._tallies.get((labels, prefix))
@@ -302,14 +304,13 @@ class Measures:
             found = self._tallies[labels, prefix] = _Tally(labels, prefix)
         return found
 
-    def _both(self, subject: _Subject) -> tuple[_Tally, _Tally]:
-        found = self._about.get(subject)
+    def _both(self, subject: _Subject, more: _Labels = ()) -> tuple[_Tally, ...]:
+        """Of its ClusterQueue and, if that is measured, of its LocalQueue."""
+        found = self._about.get((subject, more))
         if found is None:
-            found = self._about[subject] = self._both_with(subject, ())
-        return found
-
-    def _both_with(self, subject: _Subject, more: _Labels) -> tuple[_Tally, _Tally]:
-        return self._tally(subject.of_queue + more), self._tally(subject.of_tenant + more, _LOCAL)
+            both = self._tally(subject.of_queue + more), self._tally(subject.of_tenant + more, _LOCAL)
+            found = self._about[subject, more] = both
+        return found if self._is_measured(subject) else found[:1]
 
     def _is_measured(self, subject: _Subject) -> bool:
         return self._selector is not None and self._has_metrics(f"{subject.namespace}/{subject.local}", self._selector)

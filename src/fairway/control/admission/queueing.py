@@ -52,6 +52,8 @@ COMPONENT = "kueue-workload-controller"
 _STATUS_RESTS = 9
 """Between two rounds of queue statuses, so many times what the last took: a thousand queues take no more than their share from the work."""
 _LOOKS_MAX = 2000
+_AHEAD = 4
+"""Decisions one after the other, before whatever else there is to do has its turn."""
 _RETRY_SECONDS = 1.0
 _LONGEST_NAP = 300.0
 _QUEUES_FIRST = (NAMESPACES, TOPOLOGIES, CHECKS, FLAVORS, COHORTS, CLUSTER_QUEUES, LOCAL_QUEUES, LIMIT_RANGES)
@@ -185,7 +187,7 @@ class Queueing:
         await self._apply(self.jobs.reconcile(now))
         await self._apply(self._look(now))
         if self.decider.busy:
-            await self._decide(now)
+            await self._decide()
         busy = self.jobs.busy or bool(self.observer.looks) or self.decider.busy
         if self._status.due and self._status_rested():
             await self._tell_statuses(now)
@@ -195,13 +197,33 @@ class Queueing:
         more_to_tell = self._telling.busy and self._telling_in() <= 0
         return busy or more_to_tell or (self._status.due and self._status_rested())
 
-    async def _decide(self, now: Time) -> None:
+    async def _decide(self) -> None:
+        """While one decision is on its way to the disk, the next is made; it is written when the one before, on which it rests, is durable."""
+        writing: asyncio.Task[None] | None = None
+        try:
+            for _ in range(_AHEAD):
+                writes = self._attempt(self.now())
+                if writing is not None:
+                    await writing
+                    writing = None
+                if not writes:
+                    break
+                self._decided_at = self._clock.monotonic
+                writing = asyncio.get_running_loop().create_task(self._apply(writes, self.decider.given))
+                if not self.decider.busy:
+                    break
+                await asyncio.sleep(0)
+            if writing is not None:
+                await writing
+        finally:
+            if writing is not None:
+                writing.cancel()
+
+    def _attempt(self, now: Time) -> list[Write]:
         began = self._clock.monotonic
         writes = self.decider.decide(now)
         self.measures.attempted(self.decider.plan, self._clock.monotonic - began)
-        if writes:
-            self._decided_at = self._clock.monotonic
-        await self._apply(writes, self.decider.given)
+        return writes
 
     async def _apply(self, writes: list[Write], given: Sequence[Known] = ()) -> None:
         if writes:

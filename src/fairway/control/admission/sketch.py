@@ -28,6 +28,7 @@ _RUNS = {
     "Requeued": ("True",),
 }
 """Conditions that say no more than that it holds quota and may run."""
+_GRANTS = ("QuotaReserved", "Admitted")
 _ADMITTED = ("Admitted", "The workload is admitted")
 _DELAYED = b"delayedTopologyRequest"
 
@@ -246,11 +247,18 @@ def _traits(misconfigured: str | None, generation: int) -> Traits | None:
 def sketched(obj: Glimpse) -> Sketch | None:
     """Nothing unless it is certain that no rule but the usual ones applies."""
     meta, spec, status = obj.metadata, obj.spec, obj.status
-    said = {each.type: each for each in status.conditions}
-    if "Finished" in said:
-        return Sketch(obj, Stage.OVER) if said["Finished"].status == "True" else None
+    runs = status.admission is not _NOTHING
+    usual = _RUNS if runs else _WAITS
+    strange, grants = False, 0
+    for each in status.conditions:
+        if each.type == "Finished":
+            return Sketch(obj, Stage.OVER) if each.status == "True" else None
+        strange = strange or each.status not in usual.get(each.type, ()) or each.reason == "OnHold"
+        grants += each.type in _GRANTS
     if (
-        meta.annotations is not _NOTHING
+        strange
+        or (runs and grants != len(_GRANTS))
+        or meta.annotations is not _NOTHING
         or spec.preemption_gates is not _NOTHING
         or status.requeue_state is not _NOTHING
         or status.admission_checks is not _NOTHING
@@ -258,11 +266,5 @@ def sketched(obj: Glimpse) -> Sketch | None:
         or meta.deletion_timestamp is not None
         or not spec.active
     ):
-        return None
-    runs = status.admission is not _NOTHING
-    usual = _RUNS if runs else _WAITS
-    if any(each.status not in usual.get(each.type, ()) or each.reason == "OnHold" for each in said.values()):
-        return None
-    if runs and not ("QuotaReserved" in said and "Admitted" in said):
         return None
     return Sketch(obj, Stage.RUNS if runs else Stage.WAITS)

@@ -159,7 +159,7 @@ class Runner:
             self._mark(pod_uid(run))
 
     def added(self, item: Item) -> None:
-        uid = item.meta.uid
+        uid = item.uid
         known = self._pods.get(uid)
         if known is None:
             known = self._pods[uid] = _Pod(item, 0)
@@ -181,7 +181,7 @@ class Runner:
 
     def _learn(self, pod: _Pod, item: Item) -> bool:
         """Whether it is news: our own write is known before the watch tells of it, and of the one before."""
-        version = int(item.meta.resource_version or 0)
+        version = item.revision or int(item.meta.resource_version or 0)
         if version <= pod.version:
             return False
         pod.item, pod.version = item, version
