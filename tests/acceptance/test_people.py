@@ -149,6 +149,31 @@ def test_a_held_job_waits_until_it_is_released(shared_node: Node) -> None:
     command(shared_node, "cancel", "patient")
 
 
+def test_who_follows_a_job_is_told_when_it_has_to_stop_and_sees_it_begin_again(
+    shared_node: Node, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go-on"
+    script = f"echo begun; until [ -e {go_on} ]; do sleep 0.1; done; echo ended"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "fairway", "run", "--name", "stopped", "--cpu", "10m", "--", "sh", "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=shared_node.env,
+        text=True,
+    )
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client, running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "begun\n"
+        client.hold("stopped")
+        eventually(lambda: client.job("stopped").view().state == "held", "the job is held")
+        client.release("stopped")
+        assert running.stdout.readline() == "begun\n"
+        go_on.touch()
+        out, err = running.communicate(timeout=PATIENCE_S * 4)
+    assert (out, running.returncode) == ("ended\n", 0)
+    assert "held: released by: fairway release stopped\n" in err
+
+
 def test_every_command_about_jobs_speaks_to_programs_too(shared_node: Node) -> None:
     done = command(shared_node, "run", "--name", "said", "-o", "json", "--", "sh", "-c", "echo said; exit 4", code=4)
     assert (json.loads(done.stdout)["state"], json.loads(done.stdout)["exit_code"]) == ("failed", 4)

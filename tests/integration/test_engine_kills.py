@@ -259,7 +259,8 @@ def test_many_runs_through_kills_of_shims_too_run_once_or_are_known_to_be_lost(n
             assert ends.setdefault(line[0], line[1:]) == line[1:]
         if running.returncode == 0:
             break
-    lost = {run_id for run_id, end in ends.items() if end[0] == "lost"}
+    # What a shim has just forked is called as it is: then it is the payload that was killed, and says so.
+    lost = {run_id for run_id, end in ends.items() if end[0] == "lost" or end[1] == 128 + signal.SIGKILL}
     assert killed["engine"]
     assert len(lost) <= killed["shim"]
     assert {run_id: end[:2] for run_id, end in ends.items() if run_id not in lost} == {
@@ -323,6 +324,21 @@ async def test_a_zygote_that_is_killed_is_replaced_and_its_shims_go_on(tmp_path:
         assert (await engine.status("long")).state is RunState.RUNNING
         (tmp_path / "go").touch()
         assert [status.exit_code for status in await final(engine, "long")] == [2]
+
+
+@pytest.mark.parametrize("when", ["while the engine knows it", "before the engine comes"])
+@asynchronous
+async def test_a_zygote_that_somebody_stopped_is_made_to_go_on_when_runs_wait_for_it(tmp_path: Path, when: str) -> None:
+    async with ProcessEngine(tmp_path / "engine", rescan_s=0.2) as first:
+        await asyncio.wait_for(first.ready(), PATIENCE_S)
+        os.kill(first.zygote_pid, signal.SIGSTOP)
+        if when == "while the engine knows it":
+            await first.start(RunSpec("a", ("true",)))
+            assert [status.exit_code for status in await final(first, "a")] == [0]
+    async with ProcessEngine(tmp_path / "engine", rescan_s=0.2) as second:
+        await second.start(RunSpec("b", ("true",)))
+        assert [status.exit_code for status in await final(second, "b")] == [0]
+    end_zygote(tmp_path / "engine")
 
 
 @asynchronous

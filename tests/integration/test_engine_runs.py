@@ -437,6 +437,7 @@ async def test_usage_counts_all_processes_of_a_run(tmp_path: Path) -> None:
 async def test_what_is_forgotten_is_gone_and_what_runs_is_not_forgotten(tmp_path: Path) -> None:
     async with engine_in(tmp_path) as engine:
         await engine.start(shell("f", "touch left; echo said; sleep 1000"))
+        await seen(tmp_path / "work" / "f" / "left")
         await reached(engine, "f", RunState.RUNNING)
         with pytest.raises(BadRun):
             await engine.forget("f")

@@ -124,11 +124,20 @@ def start(folder: DataDir) -> str:
             _start_detached(folder, sockets.LOOPBACK, port, True, progress, machine)
         except Problem:
             # Somebody else may have been faster, and be about to serve.
-            if not process.wait_until(lambda: _serves(folder), _START_TIMEOUT_S if folder.running() else 0.0):
+            if not is_up(folder):
                 raise
     state = folder.running()
     assert state is not None, "it just said that it serves"
     return f"Fairway {state.version} is up at {state.url}; {_command('down', folder)} stops it"
+
+
+def is_up(folder: DataDir) -> bool:
+    """Whether something runs there. One that is just being started is waited for."""
+    state = folder.running()
+    if state is not None and state.phase == "starting":
+        process.wait_until(lambda: folder.running() is None or _serves(folder), _START_TIMEOUT_S)
+        state = folder.running()
+    return state is not None
 
 
 def _serves(folder: DataDir) -> bool:

@@ -16,7 +16,7 @@ import typer
 
 from fairway.api.client import Query, Resource
 from fairway.api.errors import ApiError
-from fairway.cli import options
+from fairway.cli import lifecycle, options
 from fairway.cli.kubeconfig import HOME
 from fairway.cli.output import Output, note, say, show_json, show_table
 from fairway.core.quantity import render_amount
@@ -40,10 +40,11 @@ Everywhere = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In all
 def talk(data: str | None, namespace: str, work: Callable[[AsyncClient], Awaitable[T]]) -> T:
     """Run something with a client of the node in that folder; refusals become problems that a person can read."""
 
+    folder = DataDir.at(data)
+    if not lifecycle.is_up(folder):
+        raise Problem(f"nothing is running in {folder.path}", "start it with: fairway up --detach")
+
     async def main() -> T:
-        folder = DataDir.at(data)
-        if folder.running() is None:
-            raise Problem(f"nothing is running in {folder.path}", "start it with: fairway up --detach")
         async with AsyncClient(kubeconfig=folder.kubeconfig, context=HOME, namespace=namespace) as client:
             try:
                 return await work(client)

@@ -61,7 +61,7 @@ def run(
     """
     files = bundling.files_of(command, bundle, Path.cwd())
     folder = DataDir.at(data)
-    if folder.running() is None:
+    if not lifecycle.is_up(folder):
         note("no node runs yet; starting one")
         note(lifecycle.start(folder))
     request = JobRequest(
@@ -122,19 +122,31 @@ async def _follow(client: AsyncClient, name: str, namespace: str, output: Output
     told = ""
     printed = (sys.stderr if output is Output.JSON else sys.stdout).buffer
 
-    def seen(job: JobView) -> bool:
+    def tell(job: JobView) -> None:
         nonlocal told
         words = f"{job.state.value}: {job.reason}" if job.reason else job.state.value
         if words != told and job.state in (State.QUEUED, State.HELD, State.CHECKING, State.STARTING):
             note(words)
             told = words
+
+    def begun(job: JobView) -> bool:
+        tell(job)
         return job.state in (State.RUNNING, State.DONE, State.FAILED)
 
-    await client.until(name, namespace, seen, every=_LOOK_SECONDS)
-    async for chunk in client.logs(name, namespace, follow=True):
-        printed.write(chunk)
-        printed.flush()
-    final = await client.until(name, namespace, lambda job: job.state.final)
+    def over(job: JobView) -> bool:
+        tell(job)
+        return job.state.final
+
+    await client.until(name, namespace, begun, every=_LOOK_SECONDS)
+    # It may have to stop for others, or be held, and begin again.
+    ending = asyncio.ensure_future(client.until(name, namespace, over))
+    try:
+        async for chunk in client.logs(name, namespace, follow=True):
+            printed.write(chunk)
+            printed.flush()
+        final = await ending
+    finally:
+        ending.cancel()
     if output is Output.JSON:
         show_json(asdict(final))
     if final.state is State.FAILED:

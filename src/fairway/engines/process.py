@@ -337,6 +337,8 @@ class ProcessEngine:
             await asyncio.sleep(self._rescan_s)
             waited = list(self._unclaimed())
             await self._scan()
+            if waited and self._zygotes is not None:
+                self._zygotes.go_on()
             for run_id in waited:
                 self._ask_if_unclaimed(run_id)
 

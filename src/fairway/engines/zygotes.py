@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -20,11 +22,19 @@ _KEPT_VARIABLES = ("LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "FAIRWAY_FAULT")
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.02, 2.0
 _HELLO_S = 30.0
 _READ_BYTES = 1 << 16
+_PEER = struct.Struct("3i")
 
 
 def reachable(folder_fd: int, folder: Path, name: str) -> str:
     """A socket's name may be about a hundred bytes long; through a descriptor every folder is near."""
     return f"/proc/self/fd/{folder_fd}/{name}" if sys.platform == "linux" else str(folder / name)
+
+
+def _peer(connected: socket.socket) -> int:
+    """Who listens there, before it says so itself; 0 where the system does not tell."""
+    if sys.platform != "linux":
+        return 0
+    return int(_PEER.unpack(connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[0])
 
 
 class Zygotes:
@@ -53,6 +63,8 @@ class Zygotes:
         self._started: list[subprocess.Popen[bytes]] = []
         self._connected = asyncio.Event()
         self._fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self._peer = 0
+        """The process at the other end, while there is a connection."""
         self.pid = 0
 
     def open(self) -> None:
@@ -70,6 +82,12 @@ class Zygotes:
         if self._writer is not None:
             self._writer.write("".join(f"+{self._order(run_id)}\n" for run_id in run_ids).encode())
             reach("engine-asked")
+
+    def go_on(self) -> None:
+        """Should somebody have stopped it: nothing starts meanwhile, and whoever did may have forgotten."""
+        if self._peer:
+            with contextlib.suppress(OSError):
+                os.kill(self._peer, signal.SIGCONT)
 
     async def ready(self) -> None:
         await self._connected.wait()
@@ -90,7 +108,7 @@ class Zygotes:
             try:
                 await self._serve(reader, writer)
             finally:
-                self._writer = None
+                self._writer, self._peer = None, 0
                 self._connected.clear()
                 writer.close()
 
@@ -99,10 +117,12 @@ class Zygotes:
         try:
             plain.setblocking(False)
             plain.connect(reachable(self._fd, self._folder, zygote.SOCKET))
+            peer = _peer(plain)
             reader, writer = await asyncio.open_unix_connection(sock=plain)
         except BaseException:
             plain.close()
             raise
+        self._peer = peer
         try:
             word, version, pid = (await asyncio.wait_for(reader.readuntil(), _HELLO_S)).split()
             if word != b"hello" or version.decode() != zygote.version():
@@ -111,6 +131,7 @@ class Zygotes:
                 await reader.read()
                 raise ConnectionError("the zygote retired")
         except BaseException:
+            self._peer = 0
             writer.close()
             raise
         self.pid = int(pid)

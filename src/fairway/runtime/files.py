@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +17,13 @@ _BLOCK_BYTES = 512
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file's content: readers, and a crash, see the old or the new. Nobody else can read it before it has its mode."""
+    """Replace a file's content: readers, and a crash, see the old or the new. Nobody else can read it before it has its mode.
+
+    One that is as it should be is left alone, which a full disk does not prevent.
+    """
+    with contextlib.suppress(OSError):
+        if stat.S_IMODE(path.stat().st_mode) == mode and path.read_bytes() == data:
+            return
     fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(fd, "wb") as file:
@@ -34,7 +41,11 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 def sync_folder(folder: Path | str) -> None:
     """Makes names that are new in it, or gone, as durable as content that was synced."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    sync_file(folder, os.O_DIRECTORY)
+
+
+def sync_file(path: Path | str, flags: int = 0) -> None:
+    fd = os.open(path, os.O_RDONLY | flags)
     try:
         os.fsync(fd)
     finally:

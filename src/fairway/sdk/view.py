@@ -68,6 +68,9 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, 
     nodes = tuple(sorted({pod["spec"]["nodeName"] for pod in pods if (pod.get("spec") or {}).get("nodeName")}))
     annotations = meta.get("annotations") or {}
     cluster = str(((workload or {}).get("status") or {}).get("clusterName") or "")
+    total = spec.get("completions") or spec.get("parallelism") or 1
+    if kind == "PodGroup" and workload is None and len(pods) < total:
+        reason = f"{len(pods)} of {total} pods of the group are there"
     if state in (State.RUNNING, State.DONE) and not reason:
         reason = _where(cluster, nodes)
     return JobView(
@@ -82,7 +85,7 @@ def view(job: Json, workload: Json | None = None, pods: Sequence[Json] = (), *, 
         finished=_finished(status),
         succeeded=status.get("succeeded") or 0,
         failed=status.get("failed") or 0,
-        total=spec.get("completions") or spec.get("parallelism") or 1,
+        total=total,
         exit_code=exit_code(state, pods),
         workload=workload["metadata"]["name"] if workload else "",
         nodes=nodes,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairway.runtime.files import keep_room
+from fairway.runtime.files import keep_room, sync_file
 from fairway.store.log import Batch, Row, State, StoreBroken, StoreError, StoreFull, StreamRow
 from fairway.store.pool import Pool
 from fairway.store.record import NO_HEAD, Record, unpack_head
@@ -73,6 +73,8 @@ class SqliteLog:
             cached_statements=_ROWS_PER_STATEMENT + 32,
         )
         try:
+            # First of all: who has it to himself needs no file to share with others, which a full disk has no room for.
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
             application = db.execute("PRAGMA application_id").fetchone()[0]
             version = db.execute("PRAGMA user_version").fetchone()[0]
             ours = application == APPLICATION_ID
@@ -85,13 +87,10 @@ class SqliteLog:
                     f"{self.path} was written by a newer Fairway (format {version}, this one knows {FORMAT}); "
                     "upgrade Fairway, or choose another data folder with --data"
                 )
-            db.execute("PRAGMA locking_mode = EXCLUSIVE")
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA wal_autocheckpoint = 0")
-            # What a killed or failed process left in the write-ahead log may have been read from memory only: after this
-            # it is on the disk for certain.
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._make_sure(db)
             db.execute("BEGIN IMMEDIATE")
             for statement in _SQL["schema"].split(";"):
                 if statement.strip():
@@ -103,6 +102,15 @@ class SqliteLog:
             db.close()
             raise
         return db
+
+    def _make_sure(self, db: sqlite3.Connection) -> None:
+        """What a killed or failed process left in the write-ahead log may have been read from memory only: now it is on the disk for certain."""
+        try:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_FULL":
+                raise
+            sync_file(self._wal)  # The database cannot grow now. It is as good there, and has some room.
 
     def rows(self) -> Iterator[Row]:
         pool, last = Pool(), NO_HEAD

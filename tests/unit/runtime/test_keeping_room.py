@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.integration.engine_support import disk_of
 
-from fairway.runtime.files import keep_room
+from fairway.runtime.files import keep_room, write_atomically
 
 MEGABYTE = 1 << 20
 
@@ -38,3 +38,14 @@ def test_half_of_it_used_it_is_made_up_for(tmp_path: Path) -> None:
             keep_room(disk / "file", MEGABYTE)
         fill(disk / "other")
         assert file.write(bytes(MEGABYTE // 2)) == MEGABYTE // 2
+
+
+def test_a_file_that_is_as_it_should_be_is_written_on_a_full_disk_and_another_is_not(tmp_path: Path) -> None:
+    with disk_of("1m", tmp_path / "disk") as disk:
+        write_atomically(disk / "file", b"content")
+        fill(disk / "other")
+        write_atomically(disk / "file", b"content")
+        for other in ({"data": b"others", "mode": 0o600}, {"data": b"content", "mode": 0o644}):
+            with pytest.raises(OSError, match="No space left"):
+                write_atomically(disk / "file", **other)  # type: ignore[arg-type]
+        assert (disk / "file").read_bytes() == b"content"

@@ -66,3 +66,9 @@ def test_pods_that_wait_together_are_one_job_and_others_are_their_own() -> None:
     assert state(pod("a", "Succeeded", group="g", code=0), pod("b", "Succeeded", group="g", code=0)) is State.DONE
     assert state(pod("a", "Succeeded", group="g", code=0), pod("b", "Failed", group="g", code=2)) is State.FAILED
     assert view(pods_as_job("a", [pod("a", "Failed", code=2)]), None, [pod("a", "Failed", code=2)]).exit_code == 2
+
+
+def test_a_group_that_is_not_complete_says_so() -> None:
+    pods = [pod("a", "Pending", group="g", gated=True)]
+    waits = view(pods_as_job("g", pods), None, pods, kind="PodGroup")
+    assert (waits.state, waits.reason) == (State.QUEUED, "1 of 2 pods of the group are there")

@@ -74,7 +74,7 @@ async def _until(client: AsyncClient, right: Any, words: str) -> None:
         seen = Counter((_team(job), job.state) for job in await client.list(all_namespaces=True))
         line = "   ".join(f"{team}: {_counts(seen, team)}" for team in TEAMS)
         if line != told:
-            console.print(f"  {line}")
+            console.print(f"  {line}", soft_wrap=True)
             told = line
         if right(seen):
             console.print(f"[green]✓[/green] {words}\n")
