@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from fairway.api.client import BulkItem, Client, Item, Resource
@@ -28,15 +29,12 @@ _BATCH = 500
 _Key = tuple[str, str, str, str, str]
 
 
-class _Noted:
+class _Noted(msgspec.Struct, gc=False):
     """An Event, and how the server answered when it was written, which is read if the same happens again: most things happen once."""
 
-    __slots__ = ("event", "key", "written")
-
-    def __init__(self, key: _Key, event: Event) -> None:
-        self.key = key
-        self.event = event
-        self.written: Item | None = None
+    key: _Key
+    event: Event
+    written: Item | None = None
 
 
 class Recorder:

@@ -136,9 +136,9 @@ class Jobs:
             if look is None:
                 continue
             for write in self._rules.look(look, now):
-                write.failed = write.failed or (lambda error, key=key, write=write: self._failed(key, write, error))  # type: ignore[misc]
+                own = write.resource, _key(write)
+                write.failed = write.failed or partial(self._failed, key, own)  # which does not hold the write itself
                 if write.last:
-                    own = write.resource, _key(write)
                     self._last.add(own)
                     write.done = partial(self._last.discard, own)  # told by now, or it changed nothing
                 writes.append(write)
@@ -281,11 +281,11 @@ class Jobs:
         """Priorities change rarely; every job that has one is looked at."""
         self.look_at_everything()
 
-    def _failed(self, key: JobKey, write: Write, error: ApiError) -> None:
+    def _failed(self, key: JobKey, own: tuple[Resource, str], error: ApiError) -> None:
         """Whatever changed meanwhile is looked at again. A name that somebody else has is waited for."""
-        self._last.discard((write.resource, _key(write)))
+        self._last.discard(own)
         if error.reason == "AlreadyExists":
-            self._taken[_key(write)] = key
+            self._taken[own[1]] = key
         elif error.code == 409:
             self.agenda.add(key)
 
