@@ -53,7 +53,7 @@ def test_a_hub_that_sends_a_job_before_its_cluster_is_written_down(monkeypatch: 
 
     async def eager(self: Dispatcher, outcomes: Sequence[tuple[str, Outcome]]) -> set[str]:
         for key, outcome in outcomes:
-            self._send(key, outcome.ops)
+            self.errands.send(key, outcome.ops)
             outcome.ops = []
         return await apply(self, outcomes)
 
