@@ -135,6 +135,37 @@ def test_of_several_documents_those_that_are_right_are_submitted_and_the_others_
     assert "there is nothing in" in command(shared_node, "submit", str(file), code=1).stderr
 
 
+def test_the_output_is_that_of_all_containers_and_what_never_started_is_said(shared_node: Node, tmp_path: Path) -> None:
+    def document(name: str, **spec: Any) -> dict[str, Any]:
+        template = {"spec": {"restartPolicy": "Never", **spec}}
+        body = {"backoffLimit": 0, "template": template}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": body}
+
+    def says(name: str, script: str) -> dict[str, Any]:
+        return {"name": name, "image": "none", "command": ["sh", "-c", f"echo {name}; {script}"]}
+
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "none"}}
+    documents = [
+        document("several", initContainers=[says("before", "true")], containers=[says("a", "true"), says("b", "true")]),
+        document("early-end", initContainers=[says("before", "exit 9")], containers=[says("a", "true")]),
+        document("no-entry", containers=[{"name": "a", "image": "busybox"}]),
+        document("no-volume", volumes=[claim], containers=[says("a", "true")]),
+    ]
+    file = tmp_path / "jobs.yaml"
+    file.write_text(yaml.safe_dump_all(documents))
+    command(shared_node, "submit", str(file))
+    with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:
+        jobs = [client.job(name) for name in ("several", "early-end", "no-entry")]
+        states = [view.state for view in client.wait(jobs, seconds=PATIENCE_S * 4, check=False)]
+    assert states == ["done", "failed", "failed"]
+    assert command(shared_node, "logs", "several").stdout == "before\na\nb\n"
+    assert command(shared_node, "logs", "early-end").stdout == "before\n"
+    done = command(shared_node, "logs", "no-entry")
+    assert (done.stdout, "images are not pulled here" in done.stderr) == ("", True)
+    eventually(lambda: "FailedMount" in command(shared_node, "why", "no-volume").stdout, "why says what is missing")
+    command(shared_node, "cancel", "several", "early-end", "no-entry", "no-volume")
+
+
 def test_a_held_job_waits_until_it_is_released(shared_node: Node) -> None:
     command(shared_node, "run", "-d", "--name", "patient", "--cpu", "5000000", "--", "true")
     with fairway.Client(kubeconfig=shared_node.kubeconfig) as client:

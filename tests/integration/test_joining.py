@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from tests.integration.inprocess import listening
@@ -145,6 +145,18 @@ async def test_joining_again_renews_the_token_and_revokes_the_one_before() -> No
         assert kept["spec"]["state"] == "Draining", "what an administrator said about it stays"
         await before.close()
         await after.close()
+
+
+@asynchronous
+async def test_a_cluster_may_join_with_a_lease_of_its_own() -> None:
+    async with both() as (hub, cluster):
+        await joining.announce(hub.admin, replace(await described(cluster), lease_s=10))
+        await joining.announce(hub.admin, await described(cluster, "usual"))
+        leases = [
+            (await hub.admin.get(CLUSTERS, name)).json()["spec"]["fencing"]["leaseSeconds"]
+            for name in ("east", "usual")
+        ]
+        assert leases == [10, 60]
 
 
 @asynchronous

@@ -9,7 +9,7 @@ from tests.integration.queueing import EVENTS, JOBS, cluster, conditions, job
 
 from fairway.api.errors import ApiError
 from fairway.control.configuration import Configuration
-from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from fairway.control.resources import CLUSTER_QUEUES, LOCAL_QUEUES, PRIORITY_CLASSES, WORKLOADS
 from fairway.control.workloads.making import workload_name
 from fairway.runtime.ids import SeededIds
 
@@ -251,5 +251,22 @@ def test_every_one_of_those_who_ask_for_what_the_queue_does_not_offer_is_told_so
                 _status, reason, message = conditions(await here.workload_of(name))["QuotaReserved"]
                 assert reason == "NoMatchingFlavor"
                 assert "resource nvidia.com/gpu unavailable in ClusterQueue" in message
+
+    asyncio.run(scenario())
+
+
+def test_whoever_names_a_priority_that_is_not_there_is_warned() -> None:
+    async def scenario() -> None:
+        async with cluster() as here:
+            await here.queue()
+            warned: list[str] = []
+            here.space.objects.hooks.append(lambda admission: warned.extend(admission.warnings))
+            await here.submit("mistyped", labels={"kueue.x-k8s.io/priority-class": "hihg"})
+            assert warned == [
+                "there is no WorkloadPriorityClass hihg: until there is, the label kueue.x-k8s.io/priority-class means nothing"
+            ]
+            await here.create(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 10})
+            await here.submit("right", labels={"kueue.x-k8s.io/priority-class": "high"})
+            assert len(warned) == 1
 
     asyncio.run(scenario())

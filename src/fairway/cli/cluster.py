@@ -39,6 +39,15 @@ commands = typer.Typer(
 )
 
 Pool = Annotated[str, typer.Option(metavar="POOL", help="The pool that it belongs to.")]
+LeaseSeconds = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="How long its work runs on when the hub is out of reach; then it starts elsewhere. A minute, unless told otherwise.",
+        show_default=False,
+    ),
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option("--label", metavar="K=V", help="A label of the cluster; can be repeated.", show_default=False),
@@ -59,6 +68,7 @@ def invite(
     name: Name,
     pool: Pool = joining.DEFAULT_POOL,
     label: Labels = None,
+    lease_seconds: LeaseSeconds = None,
     expires: Annotated[str, typer.Option(metavar="AGE", help="How long it is good for: 30m, 12h, 7d.")] = "1h",
     url: Annotated[
         str, typer.Option(metavar="URL", help="How the cluster reaches this hub, if not where it listens.")
@@ -90,6 +100,7 @@ def invite(
     words = ["fairway", "cluster", "join", "--hub", server, "--token", made.secret, "--name", name]
     words += ["--pool", pool] if pool != joining.DEFAULT_POOL else []
     words += [word for key, value in labels.items() for word in ("--label", f"{key}={value}")]
+    words += ["--lease-seconds", str(lease_seconds)] if lease_seconds else []
     words += ["--ca-hash", authority] if authority else []
     if output is Output.JSON:
         shown = {"name": name, "hub": server, "token": made.secret, "expires": made.until, "caHash": authority}
@@ -123,6 +134,7 @@ def join_(
     name: Annotated[str, typer.Option(metavar="NAME", help="What the cluster is called there.")],
     pool: Pool = joining.DEFAULT_POOL,
     label: Labels = None,
+    lease_seconds: LeaseSeconds = None,
     ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The hub's certificate authority.", show_default=False)
     ] = None,
@@ -141,7 +153,7 @@ def join_(
     """
     if ca is not None and ca_hash:
         raise Problem("--ca and --ca-hash say the same thing twice", "give one of them")
-    described = Joining(name, pool, _labels(label))
+    described = Joining(name, pool, _labels(label), lease_s=lease_seconds or 0)
     joined = join.join(data, join.Hub(hub, token, ca, ca_hash), described, advertise)
     if output is Output.JSON:
         show_json(joined)

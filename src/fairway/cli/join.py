@@ -9,7 +9,7 @@ import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -89,7 +89,7 @@ async def _join(way: Way, to: kubeconfig.Access, described: Joining, back: Way) 
                 async with asyncio.timeout(_TIMEOUT_S * 3):
                     await _check_pool(hub, described.pool)
                     identity = await joining.identity(cluster)
-                    own = Joining(described.name, described.pool, described.labels, described.engine, identity)
+                    own = replace(described, identity=identity)
                     admitted = await joining.join(hub, cluster, own, back)
                     status = await _await_health(hub, described.name)
                     await invitation.use_up(hub)

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -144,6 +144,8 @@ def why(
     async def work(client: AsyncClient) -> tuple[JobView, dict[str, Any]]:
         job = await client.view(name)
         found = await client.why(name) if job.workload else {}
+        if job.state is State.STARTING and not job.reason:
+            job = replace(job, reason=await _warning(client, name))
         if job.reason == f"LocalQueue {job.queue} doesn't exist":
             listed = (await client.api.list(LOCAL_QUEUES, Query(namespace))).items
             found["localQueues"] = sorted(item.meta.name for item in listed)
@@ -186,11 +188,15 @@ def logs(
             note(f"job {name} is {job.state.value}, with no output yet" + (f": {job.reason}" if job.reason else ""))
         if follow:
             await client.until(name, namespace, lambda job: job.state in (State.RUNNING, State.DONE, State.FAILED))
+        printed = False
         async for chunk in client.logs(name, follow=follow):
+            printed = True
             if output is Output.JSON:
                 chunk = msgspec.json.encode({"output": chunk.decode(errors="replace")}) + b"\n"
             sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
+        if not printed and job.state is State.FAILED:
+            note(f"job {name} failed, with no output: {job.reason}")
 
     talk(data, namespace, work)
 
@@ -317,6 +323,16 @@ def _each(
     if refused:
         remedies = dict.fromkeys(each.remedy for each in refused if each.remedy)
         raise Problem("; ".join(each.message for each in refused), "; ".join(remedies))
+
+
+async def _warning(client: AsyncClient, job: str) -> str:
+    """What the last warning about a job's pods says: some of what keeps them from starting stands nowhere else."""
+    listed = [
+        item.json() for item in (await client.api.list(EVENTS, Query(client.namespace, fields="type=Warning"))).items
+    ]
+    about = [event for event in listed if _is_about(event["involvedObject"], job)]
+    last = max(about, key=lambda event: (_when(event), _revision(event)), default={})
+    return f"{last['reason']}: {last.get('message', '')}" if last else ""
 
 
 def _is_about(about: dict[str, Any], job: str) -> bool:

@@ -53,6 +53,8 @@ class Joining:
     labels: Mapping[str, str] = field(default_factory=dict)
     engine: str = "process"
     identity: str = ""
+    lease_s: int = 0
+    """How long its work runs on when nobody renews the lease; nothing: as long as usual."""
 
 
 def secret_name(cluster: str) -> str:
@@ -190,6 +192,8 @@ async def announce(hub: Client, joining: Joining) -> None:
         "engine": joining.engine,
         "connection": {"kubeconfig": {"secretName": secret_name(joining.name)}},
     }
+    if joining.lease_s:
+        spec["fencing"] = {"leaseSeconds": joining.lease_s}
     try:
         await hub.create(CLUSTERS, {"metadata": meta, "spec": spec})
     except ApiError as error:

@@ -272,47 +272,56 @@ class AsyncClient:
                         return
 
     async def logs(self, name: str, namespace: str = "", *, follow: bool = False) -> AsyncIterator[bytes]:
-        """The output of all its pods, one after the other. follow: of those that come, too, until the job is over."""
+        """The output of all containers of all its pods, one after the other. follow: of those that come, too, until the job is over."""
         namespace = namespace or self.namespace
         if self._remote is None:
             raise RuntimeError("logs need a connection to a node")
-        read: set[str] = set()
+        read: set[tuple[str, str]] = set()
         patience = Patience()
         while True:
             try:
                 found = await queued.find(self.api, name, namespace)
-                over = not follow or (await self._view(found)).state.final
-                fresh = [pod for pod in await self._pods(found) if pod.meta.uid not in read]
+                final = (await self._view(found)).state.final
+                fresh = [
+                    (pod.meta, container)
+                    for pod in await self._pods(found)
+                    for container in queued.containers(pod.json())
+                    if (pod.meta.uid, container) not in read
+                ]
                 patience.renew()
             except ApiError as error:
                 if not follow:
                     raise
                 await patience.bear(error)
                 continue
-            before = len(read)
-            for pod in fresh:
-                path = PODS.path(namespace, pod.meta.name, "log")
+            before, waiting = len(read), None
+            for pod, container in fresh:
+                path, asked = PODS.path(namespace, pod.name, "log"), {"container": container}
                 try:
-                    async for chunk in self._followed(path) if follow else self._remote.stream(path):
+                    async for chunk in self._followed(path, asked) if follow else self._remote.stream(path, asked):
                         yield chunk
                 except ApiError as error:
-                    if over or error.code != _NOT_YET:
+                    if error.code == _NOT_YET:
+                        waiting = error
+                        continue
+                    if error.code != 404:  # It was there a moment ago; its job may go on without it.
                         raise
-                else:
-                    read.add(pod.meta.uid)
-            if over:
+                read.add((pod.uid, container))
+            if final or not follow:
+                if waiting is not None and not read and not final:
+                    raise waiting
                 return
             if len(read) == before:
                 await self._news(name, namespace)
 
-    async def _followed(self, path: str) -> AsyncIterator[bytes]:
+    async def _followed(self, path: str, asked: Mapping[str, str]) -> AsyncIterator[bytes]:
         """A node that is restarted, or silent for long, breaks the stream: it goes on where it was."""
         assert self._remote is not None
         sent, patience = 0, Patience()
         while True:
             known = sent
             try:
-                async for chunk in self._remote.stream(path, {"follow": "true"}):
+                async for chunk in self._remote.stream(path, {**asked, "follow": "true"}):
                     patience.renew()
                     fresh, known = chunk[known:], max(0, known - len(chunk))
                     sent += len(fresh)

@@ -96,6 +96,19 @@ async def list_jobsets(api: Client, query: Query) -> list[Json]:
         return []
 
 
+def containers(pod: Json) -> list[str]:
+    """Those of a pod that can have an output, in the order in which they start."""
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    never = {
+        entry["name"]
+        for kind in ("initContainerStatuses", "containerStatuses")
+        for entry in status.get(kind) or ()
+        if ((entry.get("state") or {}).get("terminated") or {}).get("reason") == "StartError"
+    }
+    listed = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    return [each["name"] for each in listed if each["name"] not in never]
+
+
 def is_queued(pod: Json) -> bool:
     """Whether a pod waits by itself, and not as a part of something else."""
     meta = pod["metadata"]

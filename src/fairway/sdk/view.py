@@ -118,7 +118,7 @@ def _state(job: Json, workload: Json | None, pods: Sequence[Json]) -> tuple[Stat
         if workload is None and not _queue(job["metadata"]):
             return State.HELD, f"suspended, and in no queue: it runs when it gets the label {QUEUE_LABEL}"
         return _waiting(workload)
-    if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) or (status.get("ready") or 0) > 0:
+    if any(_runs(pod) for pod in pods) or (status.get("ready") or 0) > 0:
         return State.RUNNING, ""
     trouble = next((why for pod in pods if (why := _pod_trouble(pod))), "")
     so_far = status.get("failed") or 0
@@ -162,6 +162,15 @@ def _failure(condition: Json, pods: Sequence[Json], indexes: str = "") -> str:
     if indexes:
         return f"{first}; failed indexes: {indexes}"
     return first if len(ends) == 1 else f"{first}; {len(ends)} pods failed, this one first"
+
+
+def _runs(pod: Json) -> bool:
+    """A pod whose containers all wait to be tried again is called Running, too."""
+    status = pod.get("status") or {}
+    entries = status.get("containerStatuses") or ()
+    return status.get("phase") == "Running" and not (
+        entries and all((entry.get("state") or {}).get("waiting") for entry in entries)
+    )
 
 
 def _pod_trouble(pod: Json) -> str:

@@ -170,3 +170,11 @@ def test_a_suspended_job_in_no_queue_is_not_said_to_wait_in_one() -> None:
     alone["metadata"]["labels"] = {}
     assert view(alone).state is State.HELD
     assert view(alone).reason == "suspended, and in no queue: it runs when it gets the label kueue.x-k8s.io/queue-name"
+
+
+def test_a_container_that_waits_to_be_tried_again_does_not_run() -> None:
+    waits = pod("Running")
+    again = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
+    waits["status"]["containerStatuses"][0]["state"] = {"waiting": again}
+    seen = view(job(), None, [waits])
+    assert (seen.state, seen.reason) == (State.STARTING, "CrashLoopBackOff: back-off 10s")

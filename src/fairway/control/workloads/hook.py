@@ -46,6 +46,7 @@ class JobHook:
             return
         if admission.operation == "CREATE":
             self._on_create(adapter, admission.new)
+            admission.warnings += self._missing_priority(admission.new)
         elif admission.operation == "UPDATE" and admission.old is not None:
             self._on_update(adapter, admission.new, admission.old)
 
@@ -91,6 +92,15 @@ class JobHook:
             return
         if self._find("WorkloadPriorityClass", f"/{DEFAULT}") is not None:
             new.metadata.labels = {**_pairs(new.metadata.labels), names.PRIORITY_CLASS: DEFAULT}
+
+    def _missing_priority(self, new: Any) -> list[str]:
+        """A class that comes later counts from then on; who mistyped one should not have to wait to find out."""
+        name = _pairs(new.metadata.labels).get(names.PRIORITY_CLASS, "")
+        if not name or self._find("WorkloadPriorityClass", f"/{name}") is not None:
+            return []
+        return [
+            f"there is no WorkloadPriorityClass {name}: until there is, the label {names.PRIORITY_CLASS} means nothing"
+        ]
 
     def _is_dispatched(self, namespace: str, queue: str) -> bool:
         """Whether the queue hands its work to other clusters."""

@@ -14,7 +14,6 @@ from fairway.control.pods.machine import Declared
 from fairway.control.resources import CLUSTER_QUEUES
 from fairway.fleet import access, joining
 from fairway.fleet.joining import Joining, Way
-from fairway.fleet.resources import CLUSTERS
 from fairway.runtime import virtual
 from fairway.runtime.virtual import VirtualLoop
 from fairway.sim.fleet.disk import Image
@@ -89,9 +88,8 @@ async def join(world: World, name: str) -> None:
     """As `fairway cluster join` does. Doing it again renews the hub's token. With a short lease: more of them end in the same time."""
     hub, cluster = world.client("user", HUB), world.client("user", name)
     await access.ensure_namespace(hub)
-    described = Joining(name, identity=await joining.identity(cluster))
+    described = Joining(name, identity=await joining.identity(cluster), lease_s=15)
     await joining.join(hub, cluster, described, Way(world.network.address(name)))
-    await hub.patch(CLUSTERS, name, {"spec": {"fencing": {"leaseSeconds": 15}}}, media=patching.MERGE_PATCH)
 
 
 async def _furnish(client: Client) -> None:
