@@ -38,7 +38,7 @@ def test_a_hub_that_does_not_wait_for_the_lease(monkeypatch: pytest.MonkeyPatch)
 
 def test_shims_that_do_not_look_at_their_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimMachine, "honours_leases", False)
-    assert "one-attempt" in _broken(kill=1, longest_s=240.0, rage_s=240.0, every_s=20.0)
+    assert "one-attempt" in _broken(kill=1, longest_s=120.0, rage_s=120.0, every_s=10.0)
 
 
 def test_a_cluster_that_lets_in_what_was_overtaken(monkeypatch: pytest.MonkeyPatch) -> None:
