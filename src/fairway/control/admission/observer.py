@@ -214,8 +214,9 @@ class Observer:
     def _readiness_changed(self, inactive_before: set[str]) -> None:
         for name in sorted(inactive_before ^ self.state.inactive):
             self._look_at(name)
-            if name not in self.state.inactive:
-                self._tell_again(w for w in self.state.lines.waiting.values() if w.queue == name)
+        ready = inactive_before - self.state.inactive
+        if ready:
+            self._tell_again(w for w in self.state.lines.waiting.values() if w.queue in ready)
 
     def _look_at(self, queue: str) -> None:
         """Everything in a queue, and the doors to it."""
